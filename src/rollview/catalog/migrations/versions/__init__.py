@@ -1,0 +1,1 @@
+"""One file per version of the control tables; never edited after a release."""

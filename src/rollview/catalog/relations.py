@@ -1,0 +1,248 @@
+"""Relations: the managed tables, attached tables and views of the warehouse, and what reads what."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from rollview.catalog.schema import dependency as dependency_table
+from rollview.catalog.schema import relation as relation_table
+from rollview.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rollview.catalog.database import Database
+
+Kind = Literal["table", "attached", "view"]
+State = Literal["creating", "ready", "dropping"]
+
+
+class ColumnInfo(NamedTuple):
+    """A column of a relation; `type` is Spark's own spelling."""
+
+    name: str
+    type: str
+    nullable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A table or view of the warehouse. Its name keeps the user's case and is unique whatever the case."""
+
+    id: int
+    name: str
+    kind: Kind
+    columns: tuple[ColumnInfo, ...]
+    key: tuple[str, ...] | None
+    definition: Mapping[str, Any] = field(hash=False)
+    created_tick: int
+    state: State
+
+
+def fold(name: str) -> str:
+    """What two names that mean the same relation have in common."""
+    return name.lower()
+
+
+class Relations:
+    """The relations and the dependencies between them.
+
+    A relation is created in the state `creating` and becomes `ready` when its storage exists; it is
+    `dropping` while its storage goes. So whatever a dead process left half done is found by its state.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create(
+        self,
+        name: str,
+        kind: Kind,
+        columns: Sequence[ColumnInfo | tuple[str, str, bool]],
+        *,
+        key: Sequence[str] | None = None,
+        definition: Mapping[str, Any] | None = None,
+        created_tick: int,
+        reads: Iterable[str] = (),
+    ) -> Relation:
+        """A new relation in the state `creating`, with its dependencies."""
+        row = {
+            "name": name,
+            "folded": fold(name),
+            "kind": kind,
+            "columns": [list(column) for column in columns],
+            "key": None if key is None else list(key),
+            "definition": dict(definition or {}),
+            "created_tick": created_tick,
+            "state": "creating",
+        }
+        try:
+            with self._database.write() as connection:
+                result = connection.execute(insert(relation_table).values(row).returning(relation_table))
+                created = _relation(result.one())
+                _add_dependencies(connection, created, reads)
+                return created
+        except IntegrityError:
+            raise BadInput(
+                f"the warehouse already has a relation named {name}",
+                code="RV-RELATION-EXISTS",
+                hint="Choose another name, or drop that relation first. Case does not tell names apart.",
+            ) from None
+
+    def find(self, name: str) -> Relation | None:
+        with self._database.read() as connection:
+            query = select(relation_table).where(relation_table.c.folded == fold(name))
+            row = connection.execute(query).one_or_none()
+        return None if row is None else _relation(row)
+
+    def get(self, name: str) -> Relation:
+        with self._database.read() as connection:
+            return _by_name(connection, [name])[fold(name)]
+
+    def list(self, *, kind: Kind | None = None, state: State | None = None) -> tuple[Relation, ...]:
+        """All relations, each after everything that it reads."""
+        with self._database.read() as connection:
+            rows = connection.execute(select(relation_table).order_by(relation_table.c.id)).all()
+            edges = connection.execute(select(dependency_table)).all()
+        relations = {row.id: _relation(row) for row in rows}
+        reads: dict[int, list[int]] = defaultdict(list)
+        for view_id, reads_id in edges:
+            reads[view_id].append(reads_id)
+        order = TopologicalSorter({each: sorted(reads[each]) for each in relations}).static_order()
+        return tuple(
+            relations[each]
+            for each in order
+            if kind in (None, relations[each].kind) and state in (None, relations[each].state)
+        )
+
+    def update_definition(self, name: str, definition: Mapping[str, Any]) -> Relation:
+        """Replace the definition as a whole."""
+        return self._update(name, definition=dict(definition))
+
+    def set_state(self, name: str, state: State) -> Relation:
+        """Refuses to start dropping what a view still reads."""
+        return self._update(name, state=state)
+
+    def delete(self, name: str) -> None:
+        """Forget the relation, its dependencies, marks and changes. Ticks and refresh history stay."""
+        with self._database.write() as connection:
+            relation = _by_name(connection, [name], lock=True)[fold(name)]
+            _refuse_if_read(connection, relation)
+            connection.execute(delete(relation_table).where(relation_table.c.id == relation.id))
+
+    def add_dependencies(self, view: str, reads: Iterable[str]) -> None:
+        with self._database.write() as connection:
+            _add_dependencies(connection, _by_name(connection, [view])[fold(view)], reads)
+
+    def dependencies_of(self, view: str) -> tuple[Relation, ...]:
+        """What the view reads directly, in the order of creation."""
+        with self._database.read() as connection:
+            relation = _by_name(connection, [view])[fold(view)]
+            return _neighbours(connection, relation.id, "view_id", "reads_id")
+
+    def dependents_of(self, name: str, *, transitive: bool = False) -> tuple[Relation, ...]:
+        """The views that read the relation; with `transitive`, also their readers, in dependency order."""
+        with self._database.read() as connection:
+            relation = _by_name(connection, [name])[fold(name)]
+            direct = _neighbours(connection, relation.id, "reads_id", "view_id")
+            if not transitive:
+                return direct
+            reached = _reachable(connection, relation.id)
+        return tuple(each for each in self.list() if each.id in reached)
+
+    def _update(self, name: str, **values: Any) -> Relation:
+        with self._database.write() as connection:
+            relation = _by_name(connection, [name], lock=True)[fold(name)]
+            if values.get("state") == "dropping":
+                _refuse_if_read(connection, relation)
+            change = update(relation_table).where(relation_table.c.id == relation.id).values(values)
+            return _relation(connection.execute(change.returning(relation_table)).one())
+
+
+def relation_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
+    """The id of each named relation, by the name as given."""
+    wanted = list(names)
+    found = _by_name(connection, wanted)
+    return {name: found[fold(name)].id for name in wanted}
+
+
+def _relation(row: Row[Any]) -> Relation:
+    return Relation(
+        id=row.id,
+        name=row.name,
+        kind=row.kind,
+        columns=tuple(ColumnInfo(*column) for column in row.columns),
+        key=None if row.key is None else tuple(row.key),
+        definition=row.definition,
+        created_tick=row.created_tick,
+        state=row.state,
+    )
+
+
+def _by_name(connection: Connection, names: Sequence[str], *, lock: bool = False) -> dict[str, Relation]:
+    """The named relations by their folded names; all of them, or an error that says which one is missing."""
+    folded = relation_table.c.folded
+    query = (
+        select(relation_table).where(folded.in_([fold(name) for name in names])).order_by(relation_table.c.id)
+    )
+    rows = connection.execute(query.with_for_update() if lock else query).all()
+    found: dict[str, Relation] = {row.folded: _relation(row) for row in rows}
+    for name in names:
+        if fold(name) not in found:
+            raise BadInput(
+                f"the warehouse has no relation named {name}",
+                code="RV-RELATION-UNKNOWN",
+                hint="status lists the tables and views of the warehouse.",
+            )
+    return found
+
+
+def _add_dependencies(connection: Connection, view: Relation, reads: Iterable[str]) -> None:
+    names = list(reads)
+    if not names:
+        return
+    targets = _by_name(connection, names, lock=True).values()
+    present = {each.id for each in _neighbours(connection, view.id, "view_id", "reads_id")}
+    below = _reachable(connection, view.id) | {view.id}
+    for target in targets:
+        if target.state == "dropping":
+            raise BadInput(f"{target.name} is being dropped", code="RV-RELATION-UNKNOWN")
+        if target.id in below:
+            raise BadInput(f"{view.name} would read itself through {target.name}", code="RV-VIEW-CYCLE")
+        if target.id not in present:
+            connection.execute(insert(dependency_table).values(view_id=view.id, reads_id=target.id))
+
+
+def _refuse_if_read(connection: Connection, relation: Relation) -> None:
+    readers = [each.name for each in _neighbours(connection, relation.id, "reads_id", "view_id")]
+    if readers:
+        raise BadInput(
+            f"{relation.name} is read by {', '.join(readers)}",
+            code="RV-RELATION-IN-USE",
+            hint="Drop those views first.",
+        )
+
+
+def _neighbours(connection: Connection, start: int, here: str, there: str) -> tuple[Relation, ...]:
+    """The relations one dependency away, followed from column `here` to column `there`."""
+    edge = dependency_table.c
+    query = (
+        select(relation_table)
+        .join(dependency_table, edge[there] == relation_table.c.id)
+        .where(edge[here] == start)
+        .order_by(relation_table.c.id)
+    )
+    return tuple(_relation(row) for row in connection.execute(query))
+
+
+def _reachable(connection: Connection, start: int) -> set[int]:
+    """The ids of all views that read `start`, directly or through other views."""
+    first = select(dependency_table.c.view_id).where(dependency_table.c.reads_id == start).cte(recursive=True)
+    step = select(dependency_table.c.view_id).join(first, dependency_table.c.reads_id == first.c.view_id)
+    return set(connection.scalars(select(first.union(step).c.view_id)))
