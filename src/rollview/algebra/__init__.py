@@ -1,0 +1,1 @@
+"""What a view means: schemas, immutable nodes, derived facts, and an interpreter that defines them."""

@@ -1,0 +1,255 @@
+"""Relation nodes: small, immutable, checked at birth.
+
+Names: every column that a node creates (a scan's, a projection's new column, a group key, a measure) has a
+name that is unique across the view, so a join simply concatenates and no expression needs a qualifier.
+
+States: every scan names the state it reads. A view's definition reads AFTER throughout; inside a maintenance
+query a scan reads BEFORE or AFTER the span, or (a part of) the DELTA, in which case it also has the column
+`__count` of +1 or -1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from rollview.algebra.scalar import Scalar, col
+from rollview.names import COUNT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class State(Enum):
+    """Which state of a base table a scan reads."""
+
+    BEFORE = "before"
+    AFTER = "after"
+    DELTA = "delta"
+    """every change of the span, net"""
+    UPDATES = "updates"
+    """the part of DELTA whose keys are in both states"""
+    REMOVED = "removed"
+    """the rows (as plain rows) whose keys are only in BEFORE"""
+
+    @property
+    def signed(self) -> bool:
+        return self in (State.DELTA, State.UPDATES)
+
+
+class Function(Enum):
+    """The aggregate functions that the algebra knows."""
+
+    COUNT = "count"
+    SUM = "sum"
+    AVG = "avg"
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The rows of a base table in one state; `columns` pairs each table column with its unique name."""
+
+    table: str
+    columns: tuple[tuple[str, str], ...]
+    at: State = State.AFTER
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        own = tuple(name for _, name in self.columns)
+        return (*own, COUNT) if self.at.signed else own
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """σ_p(R): the rows of `source` for which `predicate` is true."""
+
+    source: Relation
+    predicate: Scalar
+
+    def __post_init__(self) -> None:
+        require(self.predicate.columns, self.source.names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.source.names
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """π_{name = expression, …}(R), a bag: duplicates stay."""
+
+    source: Relation
+    columns: tuple[tuple[str, Scalar], ...]
+
+    def __post_init__(self) -> None:
+        distinct(self.names)
+        for _, expression in self.columns:
+            require(expression.columns, self.source.names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """R ⋈_p S, inner; no predicate is the cross product."""
+
+    left: Relation
+    right: Relation
+    predicate: Scalar | None = None
+
+    def __post_init__(self) -> None:
+        distinct(self.names)
+        if self.predicate is not None:
+            require(self.predicate.columns, self.names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.left.names + self.right.names
+
+
+@dataclass(frozen=True, slots=True)
+class SemiJoin:
+    """R ⋉_p S: the rows of R that have at least one partner in S."""
+
+    left: Relation
+    right: Relation
+    predicate: Scalar
+
+    def __post_init__(self) -> None:
+        distinct(self.left.names + self.right.names)
+        require(self.predicate.columns, self.left.names + self.right.names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.left.names
+
+
+@dataclass(frozen=True, slots=True)
+class UnionAll:
+    """R ⊎ S ⊎ …: columns by position, named as in the first input. No input at all is the empty relation."""
+
+    inputs: tuple[Relation, ...]
+    columns: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        for source in self.inputs:
+            if len(source.names) != len(self.columns):
+                raise ValueError("the inputs of a union differ in their number of columns")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.columns
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """An aggregate: name = function(argument); COUNT without an argument counts rows."""
+
+    name: str
+    function: Function
+    argument: Scalar | None = None
+
+    def __post_init__(self) -> None:
+        if self.argument is None and self.function is not Function.COUNT:
+            raise ValueError(f"{self.function.value} needs an argument")
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """γ_{keys; measures}(R). With no keys at all it is global: always exactly one row (`grouped` False)."""
+
+    source: Relation
+    keys: tuple[tuple[str, Scalar], ...]
+    measures: tuple[Measure, ...]
+    grouped: bool = True
+
+    def __post_init__(self) -> None:
+        distinct(self.names)
+        for _, expression in self.keys:
+            require(expression.columns, self.source.names)
+        for measure in self.measures:
+            if measure.argument is not None:
+                require(measure.argument.columns, self.source.names)
+        if self.keys and not self.grouped:
+            raise ValueError("a global aggregate has no keys")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.keys) + tuple(m.name for m in self.measures)
+
+
+Relation = Scan | Filter | Project | Join | SemiJoin | UnionAll | Aggregate
+
+
+def children(node: Relation) -> tuple[Relation, ...]:
+    match node:
+        case Scan():
+            return ()
+        case Filter() | Project() | Aggregate():
+            return (node.source,)
+        case Join() | SemiJoin():
+            return (node.left, node.right)
+        case UnionAll():
+            return node.inputs
+
+
+def walk(node: Relation) -> Iterator[Relation]:
+    """The node and everything below it, top down."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def scans(node: Relation) -> Iterator[Scan]:
+    return (n for n in walk(node) if isinstance(n, Scan))
+
+
+def tables(node: Relation) -> frozenset[str]:
+    """The base tables that a relation reads."""
+    return frozenset(scan.table for scan in scans(node))
+
+
+def empty(columns: tuple[str, ...]) -> UnionAll:
+    return UnionAll((), columns)
+
+
+def union(parts: tuple[Relation, ...], columns: tuple[str, ...]) -> Relation:
+    """⊎ without the trivial cases: empty inputs vanish, a single input stays itself."""
+    kept = tuple(p for p in parts if not is_empty(p))
+    if len(kept) == 1 and kept[0].names == columns:
+        return kept[0]
+    return UnionAll(kept, columns)
+
+
+def is_empty(node: Relation) -> bool:
+    """True if the relation has no rows whatever the tables hold."""
+    match node:
+        case Scan():
+            return False
+        case Filter() | Project():
+            return is_empty(node.source)
+        case Join() | SemiJoin():
+            return is_empty(node.left) or is_empty(node.right)
+        case UnionAll():
+            return all(is_empty(p) for p in node.inputs)
+        case Aggregate():
+            return node.grouped and is_empty(node.source)
+
+
+def keep(source: Relation, names: tuple[str, ...]) -> Project:
+    """π onto some columns, unchanged."""
+    return Project(source, tuple((n, col(n)) for n in names))
+
+
+def require(used: frozenset[str], available: tuple[str, ...]) -> None:
+    missing = used - set(available)
+    if missing:
+        raise ValueError(f"unknown column {sorted(missing)} among {available}")
+
+
+def distinct(names: tuple[str, ...]) -> None:
+    if len(set(names)) != len(names):
+        raise ValueError(f"a column name occurs twice in {names}")

@@ -1,0 +1,52 @@
+"""Columns and base tables: what the compiler knows of the outside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A typed column; `type` is Spark's own spelling, such as ``decimal(10,2)``."""
+
+    name: str
+    type: str
+    nullable: bool = True
+
+
+Schema = tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """`columns` of the table that has it refer to the key `referenced` of `table`; the user vouches."""
+
+    columns: tuple[str, ...]
+    table: str
+    referenced: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BaseTable:
+    """A relation that views read: a managed or attached table, or another view."""
+
+    name: str
+    columns: Schema
+    key: tuple[str, ...] | None = None
+    foreign_keys: tuple[ForeignKey, ...] = ()
+
+    def __post_init__(self) -> None:
+        known = {c.name.lower() for c in self.columns}
+        if len(known) != len(self.columns):
+            raise ValueError(f"duplicate column in {self.name}")
+        for name in self.key or ():
+            if name.lower() not in known:
+                raise ValueError(f"key column {name} is not a column of {self.name}")
+
+    def column(self, name: str) -> Column | None:
+        return next((c for c in self.columns if c.name.lower() == name.lower()), None)
+
+
+Tables = Mapping[str, BaseTable]
+"""Base tables by lower-case name."""

@@ -1,0 +1,1 @@
+"""The representations of change: signed bag, change table, partial delta."""

@@ -1,0 +1,75 @@
+"""The signed delta: the columns of its node and `__count`, +1 for a row gained, -1 for a row lost.
+
+Elementary: a change of several equal rows is several rows, so that a count is only ever +1 or -1. Then the
+argument of a SUM changes sign but never its type, and decimals stay exact.
+
+Law: R_after = R_before ⊎ ΔR, where ⊎ adds counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from rollview.algebra.relation import Project, Relation, Scan, State, empty, is_empty, walk
+from rollview.algebra.scalar import Scalar, col, literal
+from rollview.names import COUNT
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """ΔR. `relation` has the columns of R, then `__count`."""
+
+    relation: Relation
+
+    def __post_init__(self) -> None:
+        if self.relation.names[-1] != COUNT:
+            raise ValueError("a signed delta ends with the column __count")
+
+    @property
+    def is_empty(self) -> bool:
+        return is_empty(self.relation)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.relation.names[:-1]
+
+    @property
+    def inserts_only(self) -> bool:
+        """Made of base deltas without any negation; then insertions below are insertions here."""
+        return not any(isinstance(n, Project) and negates(n) for n in walk(self.relation))
+
+
+def negates(node: Project) -> bool:
+    return any(name == COUNT and expression.column != COUNT for name, expression in node.columns)
+
+
+def nothing(columns: tuple[str, ...]) -> Signed:
+    return Signed(empty((*columns, COUNT)))
+
+
+def of_scan(scan: Scan, part: State = State.DELTA) -> Signed:
+    return Signed(Scan(scan.table, scan.columns, part))
+
+
+def rows_as(source: Relation, count: int) -> Relation:
+    """Plain rows as a delta: all gained (+1) or all lost (-1)."""
+    kept = tuple((n, col(n)) for n in source.names)
+    return Project(source, (*kept, (COUNT, literal(count))))
+
+
+def signed_value(value: Scalar) -> Scalar:
+    """The value with the sign of its row's count."""
+    negative = exp.LT(this=col(COUNT).tree, expression=exp.Literal.number(0))
+    return Scalar(
+        exp.If(this=negative, true=exp.Neg(this=exp.Paren(this=value.tree.copy())), false=value.tree.copy())
+    )
+
+
+def counted(value: Scalar | None) -> Scalar:
+    """The count of a row, or 0 where `value` is NULL."""
+    if value is None:
+        return col(COUNT)
+    missing = exp.Is(this=exp.Paren(this=value.tree.copy()), expression=exp.Null())
+    return Scalar(exp.If(this=missing, true=exp.Literal.number(0), false=col(COUNT).tree))

@@ -1,0 +1,1 @@
+"""SQL text → resolved tree → algebra, and normalisation."""

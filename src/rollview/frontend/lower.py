@@ -1,0 +1,216 @@
+"""Resolved SQL to algebra. The sqlglot query tree stops here; only scalar expressions live on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from rollview.algebra.relation import Filter, Join, Project, Scan, UnionAll
+from rollview.algebra.scalar import Scalar, col, conjunction
+from rollview.errors import RollviewError
+from rollview.frontend.grouping import lower_grouping
+from rollview.frontend.refuse import bad, never, not_yet
+from rollview.frontend.scalars import Scalars, has_aggregate, is_grouping
+from rollview.frontend.scope import Allocator, Lowered, Named, Scope, Visible
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rollview.algebra.schema import BaseTable, Tables
+
+
+class Lowering:
+    """Lowers one view; `tables` are the relations it may read."""
+
+    def __init__(self, tables: Tables, scalars: Scalars) -> None:
+        self.tables = tables
+        self.scalars = scalars
+        self.allocator = Allocator()
+        self.notes: list[str] = []
+
+    def query(self, node: exp.Expr, ctes: Mapping[str, exp.Query]) -> Lowered:
+        ctes = self.with_ctes(node, ctes)
+        if isinstance(node, exp.Subquery):
+            self.refuse_modifiers(node)
+            return self.query(node.this, ctes)
+        if isinstance(node, exp.SetOperation):
+            return self.set_operation(node, ctes)
+        if isinstance(node, exp.Select):
+            return self.select(node, ctes)
+        raise not_yet(node.key.upper(), "RV-QUERY", node)
+
+    def with_ctes(self, node: exp.Expr, ctes: Mapping[str, exp.Query]) -> Mapping[str, exp.Query]:
+        clause = node.args.get("with_")
+        if clause is None:
+            return ctes
+        if clause.args.get("recursive"):
+            raise not_yet("WITH RECURSIVE", "RV-RECURSIVE", clause)
+        result = dict(ctes)
+        for cte in clause.expressions:
+            if cte.args["alias"].args.get("columns"):
+                raise not_yet("a column list on a CTE", "RV-CTE-COLUMNS", cte)
+            body = cte.this
+            body.meta["ctes"] = dict(result)
+            result[cte.alias.lower()] = body
+        return result
+
+    def set_operation(self, node: exp.SetOperation, ctes: Mapping[str, exp.Query]) -> Lowered:
+        self.refuse_modifiers(node)
+        if not isinstance(node, exp.Union) or node.args.get("distinct"):
+            kind = node.key.upper() + ("" if node.args.get("distinct") else " ALL")
+            raise not_yet(kind, "RV-SET-OPERATION", node)
+        if node.args.get("by_name"):
+            raise not_yet("UNION BY NAME", "RV-UNION-BY-NAME", node)
+        left, right = self.query(node.left, ctes), self.query(node.right, ctes)
+        if len(left.columns) != len(right.columns):
+            raise bad("the sides of UNION ALL differ in their number of columns", "RV-UNION-COLUMNS", node)
+        names = tuple(self.allocator.name(c.name) for c in left.columns)
+        sides = tuple(
+            Project(s.relation, tuple((c.unique, col(c.unique)) for c in s.columns)) for s in (left, right)
+        )
+        visible = tuple(Visible(c.name, n) for c, n in zip(left.columns, names, strict=True))
+        return Lowered(UnionAll(sides, names), visible)
+
+    def select(self, node: exp.Select, ctes: Mapping[str, exp.Query]) -> Lowered:
+        self.refuse_select(node)
+        scope = self.from_clause(node, ctes)
+        where = node.args.get("where")
+        if where is not None:
+            if has_aggregate(where.this):
+                raise bad("an aggregate cannot stand in WHERE", "RV-AGGREGATE-IN-WHERE", where, "use HAVING")
+            predicate = self.scalars.lower(where.this, scope)
+            scope.relation = Filter(scope.relation, predicate)
+        if is_grouping(node):
+            return lower_grouping(node, scope, self.scalars, self.allocator)
+        columns = self.select_list(node, scope)
+        relation = Project(scope.relation, tuple((c.unique, e) for c, e in columns))
+        return Lowered(relation, tuple(c for c, _ in columns))
+
+    def select_list(self, node: exp.Select, scope: Scope) -> list[tuple[Visible, Scalar]]:
+        result: list[tuple[Visible, Scalar]] = []
+        for item in node.expressions:
+            for name, scalar in self.scalars.select_item(item, scope):
+                result.append((Visible(name, self.allocator.name(name)), scalar))
+                scope.aliases.setdefault(name.lower(), scalar)
+        return result
+
+    def from_clause(self, node: exp.Select, ctes: Mapping[str, exp.Query]) -> Scope:
+        clause = node.args.get("from_")
+        if clause is None:
+            raise never("a view without FROM never changes", "RV-NO-FROM", node, "store such rows in a table")
+        scope = self.item(clause.this, ctes)
+        for join in [*(clause.this.args.get("joins") or ()), *(node.args.get("joins") or ())]:
+            self.join(scope, join, ctes)
+        return scope
+
+    def item(self, node: exp.Expr, ctes: Mapping[str, exp.Query]) -> Scope:
+        for unsupported in ("pivots", "sample", "laterals", "when", "version"):
+            if node.args.get(unsupported):
+                raise not_yet(f"{unsupported.upper().rstrip('S')} in FROM", "RV-FROM", node)
+        if isinstance(node, exp.Subquery):
+            if isinstance(node.this, exp.Table):
+                return self.item(node.this, ctes)
+            lowered = self.query(node.this, ctes)
+            self.refuse_modifiers(node)
+            return self.named(lowered, node.alias)
+        if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
+            raise not_yet(f"{node.key.upper()} in FROM", "RV-FROM", node)
+        if node.args.get("alias") is not None and node.args["alias"].args.get("columns"):
+            raise not_yet("a column list on a table alias", "RV-ALIAS-COLUMNS", node)
+        if not node.db and node.name.lower() in ctes:
+            body = ctes[node.name.lower()]
+            inner: Mapping[str, exp.Query] = body.meta.get("ctes", {})
+            return self.named(self.query(body, inner), node.alias_or_name)
+        return self.base(node)
+
+    def named(self, lowered: Lowered, alias: str) -> Scope:
+        return Scope(lowered.relation, [Named(alias, lowered.columns)])
+
+    def base(self, node: exp.Table) -> Scope:
+        found = self.find(node)
+        if found is None:
+            raise bad(
+                f"there is no table or view {node.name!r} in the warehouse",
+                "RV-UNKNOWN-TABLE",
+                node,
+                "create it with create_table, or attach it",
+            )
+        columns = tuple((c.name, self.allocator.name(c.name)) for c in found.columns)
+        visible = tuple(Visible(c, unique) for c, unique in columns)
+        return Scope(Scan(found.name.lower(), columns), [Named(node.alias_or_name, visible)])
+
+    def find(self, node: exp.Table) -> BaseTable | None:
+        qualifier = [p.name.lower() for p in node.parts[:-1]]
+        if qualifier and qualifier not in (["default"], ["rollview", "default"]):
+            return None
+        return self.tables.get(node.name.lower())
+
+    def join(self, scope: Scope, join: exp.Join, ctes: Mapping[str, exp.Query]) -> None:
+        kind = " ".join(p for p in (join.method, join.side, join.kind) if p).upper()
+        if kind not in ("", "INNER", "CROSS"):
+            raise not_yet(f"{kind} JOIN", "RV-JOIN-" + kind.split()[0], join)
+        right = self.item(join.this, ctes)
+        taken = {i.alias.lower() for i in scope.items if i.alias}
+        for item in right.items:
+            if item.alias and item.alias.lower() in taken:
+                raise bad(f"the table alias {item.alias!r} is used twice", "RV-DUPLICATE-ALIAS", join.this)
+        both = Scope(scope.relation, scope.items + right.items, scope.hidden | right.hidden)
+        on = join.args.get("on")
+        predicate = None
+        if join.args.get("using"):
+            predicate = self.using(scope, right, both, join)
+        scope.relation = Join(scope.relation, right.relation)
+        scope.items, scope.hidden = both.items, both.hidden
+        if on is not None:
+            predicate = self.scalars.lower(on, scope)
+        if predicate is not None:
+            scope.relation = Filter(scope.relation, predicate)
+        for nested in join.this.args.get("joins") or ():
+            if not isinstance(join.this, exp.Subquery):
+                self.join(scope, nested, ctes)
+
+    def using(self, left: Scope, right: Scope, both: Scope, join: exp.Join) -> Scalar | None:
+        tests = []
+        for name in join.args["using"]:
+            reference = exp.Column(this=exp.to_identifier(name.name))
+            a, b = left.resolve(reference), right.resolve(reference)
+            tests.append(Scalar(exp.EQ(this=a.tree.copy(), expression=b.tree.copy())))
+            assert b.column is not None
+            both.hidden.add(b.column)
+        return conjunction(tests)
+
+    def refuse_modifiers(self, node: exp.Expr) -> None:
+        for argument, code in (("limit", "RV-LIMIT"), ("offset", "RV-LIMIT")):
+            if node.args.get(argument):
+                raise not_yet(argument.upper(), code, node.args[argument])
+        if node.args.get("order"):
+            self.notes.append("RV-ORDER-IGNORED")
+
+    def refuse_select(self, node: exp.Select) -> None:
+        self.refuse_modifiers(node)
+        refused = {
+            "distinct": ("SELECT DISTINCT", "RV-DISTINCT"),
+            "qualify": ("QUALIFY", "RV-WINDOW"),
+            "windows": ("WINDOW", "RV-WINDOW"),
+            "laterals": ("LATERAL VIEW", "RV-LATERAL"),
+            "sort": ("SORT BY", "RV-SORT"),
+            "cluster": ("CLUSTER BY", "RV-SORT"),
+            "distribute": ("DISTRIBUTE BY", "RV-SORT"),
+            "into": ("INTO", "RV-QUERY"),
+            "kind": ("SELECT AS", "RV-QUERY"),
+        }
+        for argument, (what, code) in refused.items():
+            value = node.args.get(argument)
+            if value:
+                raise not_yet(what, code, value if isinstance(value, exp.Expr) else node)
+
+
+def lower(tree: exp.Query, tables: Tables, scalars: Scalars) -> tuple[Lowered, tuple[str, ...]]:
+    """The algebra of a query, and notes on what was left out of it on purpose."""
+    lowering = Lowering(tables, scalars)
+    try:
+        lowered = lowering.query(tree, {})
+    except ValueError as error:  # a node refused to be born: our resolver let something through
+        raise RollviewError(f"the view could not be resolved: {error}", code="RV-RESOLVE") from error
+    return lowered, tuple(dict.fromkeys(lowering.notes))

@@ -1,0 +1,217 @@
+"""Normalisation: named passes in one ordered tuple, each from relation to relation with the same meaning.
+
+1. `pull_up_projections`  so that joins, filters and scans are one block, whatever subqueries and CTEs said;
+2. `merge_aggregates`     a sum over a join of sums becomes one sum (needs the blocks of 1);
+3. `prune_columns`        last, when uses are known: fewer columns in deltas means more changes cancel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from rollview.algebra.relation import (
+    Aggregate,
+    Filter,
+    Function,
+    Join,
+    Measure,
+    Project,
+    Relation,
+    Scan,
+    SemiJoin,
+    UnionAll,
+    keep,
+)
+from rollview.algebra.scalar import Scalar, col, conjunction, conjuncts
+from rollview.rules.join import flatten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+def pull_up_projections(node: Relation) -> Relation:
+    """π(R) ⋈ S = π(R ⋈ S): at most one projection stays, on top of each block."""
+    core, columns = split(node)
+    return with_columns(core, {n: columns[n] for n in node.names})
+
+
+def split(node: Relation) -> tuple[Relation, Mapping[str, Scalar]]:
+    """The relation without its projections, and its columns as expressions over that."""
+    match node:
+        case Scan():
+            return node, {n: col(n) for n in node.names}
+        case Project():
+            core, columns = split(node.source)
+            return core, {name: e.substitute(columns) for name, e in node.columns}
+        case Filter():
+            core, columns = split(node.source)
+            return Filter(core, node.predicate.substitute(columns)), columns
+        case Join():
+            left, left_columns = split(node.left)
+            right, right_columns = split(node.right)
+            columns = {**left_columns, **right_columns}
+            predicate = None if node.predicate is None else node.predicate.substitute(columns)
+            return Join(left, right, predicate), columns
+        case SemiJoin():
+            left, left_columns = split(node.left)
+            right, right_columns = split(node.right)
+            predicate = node.predicate.substitute({**left_columns, **right_columns})
+            return SemiJoin(left, right, predicate), left_columns
+        case UnionAll():
+            whole = UnionAll(tuple(pull_up_projections(i) for i in flat_inputs(node)), node.columns)
+            return whole, {n: col(n) for n in node.names}
+        case Aggregate():
+            core, columns = split(node.source)
+            keys = tuple((name, e.substitute(columns)) for name, e in node.keys)
+            measures = tuple(
+                m if m.argument is None else replace(m, argument=m.argument.substitute(columns))
+                for m in node.measures
+            )
+            return Aggregate(core, keys, measures, node.grouped), {n: col(n) for n in node.names}
+
+
+def flat_inputs(node: UnionAll) -> list[Relation]:
+    """A union of unions is one union."""
+    result: list[Relation] = []
+    for part in node.inputs:
+        inner = part
+        while (
+            isinstance(inner, Project)
+            and all(e.column == n for n, e in inner.columns)
+            and inner.names == inner.source.names
+        ):
+            inner = inner.source
+        result.extend(flat_inputs(inner) if isinstance(inner, UnionAll) else [part])
+    return result
+
+
+def with_columns(core: Relation, columns: Mapping[str, Scalar]) -> Relation:
+    if tuple(columns) == core.names and all(e.column == n for n, e in columns.items()):
+        return core
+    return Project(core, tuple(columns.items()))
+
+
+def merge_aggregates(node: Relation) -> Relation:
+    """γ_K(SUM(m))(γ_G(m = SUM(e))(R) ⋈ S) = γ_K(SUM(e))(R ⋈ S), where everything but the sums touches only G.
+
+    The change table of the inner aggregate passes the join and feeds the outer one (Gupta and Mumick, Table
+    4, rows 4 and 6); here the same is said once, on the definition.
+    """
+    node = rebuilt(node, merge_aggregates)
+    if not isinstance(node, Aggregate):
+        return node
+    block = flatten(node.source)
+    found = [
+        (i, inner) for i, inner in enumerate(block.inputs) if isinstance(inner, Aggregate) and inner.grouped
+    ]
+    for place, inner in found:
+        measures = tuple(merged_measure(m, inner) for m in node.measures)
+        groups = dict(inner.keys)
+        fixed = [*block.conjuncts, *(e for _, e in node.keys)]
+        if any(m is None for m in measures) or any(
+            e.columns & {m.name for m in inner.measures} for e in fixed
+        ):
+            continue
+        inputs = [*block.inputs[:place], inner.source, *block.inputs[place + 1 :]]
+        joined = inputs[0]
+        for other in inputs[1:]:
+            joined = Join(joined, other)
+        predicate = conjunction(c.substitute(groups) for c in block.conjuncts)
+        source = joined if predicate is None else Filter(joined, predicate)
+        keys = tuple((name, e.substitute(groups)) for name, e in node.keys)
+        return merge_aggregates(Aggregate(source, keys, tuple(m for m in measures if m), node.grouped))
+    return node
+
+
+def merged_measure(outer: Measure, inner: Aggregate) -> Measure | None:
+    """The outer SUM over one inner SUM or COUNT, as a sum over the inner rows; None if it is not that."""
+    name = outer.argument.column if outer.argument is not None else None
+    found = next((m for m in inner.measures if m.name == name), None)
+    if found is None or outer.function is not Function.SUM:
+        return None
+    if found.function is Function.SUM:
+        return replace(outer, argument=found.argument)
+    if found.function is Function.COUNT:
+        return replace(outer, argument=Scalar(exp.cast(ones(found.argument), "bigint", dialect="spark")))
+    return None
+
+
+def ones(argument: Scalar | None) -> exp.Expr:
+    if argument is None:
+        return exp.Literal.number(1)
+    missing = exp.Is(this=exp.Paren(this=argument.tree.copy()), expression=exp.Null())
+    return exp.Case().when(missing, exp.Literal.number(0)).else_(exp.Literal.number(1))
+
+
+def rebuilt(node: Relation, change: Callable[[Relation], Relation]) -> Relation:
+    """The node over changed children."""
+    match node:
+        case Scan():
+            return node
+        case Filter() | Project() | Aggregate():
+            return replace(node, source=change(node.source))
+        case Join() | SemiJoin():
+            return replace(node, left=change(node.left), right=change(node.right))
+        case UnionAll():
+            return replace(node, inputs=tuple(change(i) for i in node.inputs))
+
+
+def prune_columns(node: Relation) -> Relation:
+    return pruned(node, frozenset(node.names))
+
+
+def pruned(node: Relation, used: frozenset[str]) -> Relation:
+    """The node with at least the columns `used`, and as few others as its form allows."""
+    match node:
+        case Scan():
+            given = tuple(c for c in node.columns if c[1] in used) or node.columns[:1]
+            return Scan(node.table, given, node.at)
+        case Filter():
+            parts = conjuncts(node.predicate)
+            below = used.union(*(p.columns for p in parts))
+            return Filter(pruned(node.source, below), node.predicate)
+        case Project():
+            columns = tuple(c for c in node.columns if c[0] in used) or node.columns[:1]
+            below = frozenset().union(*(e.columns for _, e in columns))
+            return Project(pruned(node.source, below), columns)
+        case Join():
+            needed = used | (node.predicate.columns if node.predicate is not None else frozenset())
+            left, right = set(node.left.names), set(node.right.names)
+            return replace(
+                node, left=pruned(node.left, needed & left), right=pruned(node.right, needed & right)
+            )
+        case SemiJoin():
+            needed = used | node.predicate.columns
+            left, right = set(node.left.names), set(node.right.names)
+            return replace(
+                node, left=pruned(node.left, needed & left), right=pruned(node.right, needed & right)
+            )
+        case UnionAll():
+            return pruned_union(node, used)
+        case Aggregate():
+            measures = tuple(m for m in node.measures if m.name in used)
+            arguments = [m.argument for m in measures if m.argument is not None]
+            below = frozenset().union(*(e.columns for e in [*(e for _, e in node.keys), *arguments]))
+            return Aggregate(pruned(node.source, below), node.keys, measures, node.grouped)
+
+
+def pruned_union(node: UnionAll, used: frozenset[str]) -> Relation:
+    places = [i for i, n in enumerate(node.columns) if n in used] or [0]
+    inputs = []
+    for part in node.inputs:
+        wanted = tuple(part.names[i] for i in places)
+        smaller = pruned(part, frozenset(wanted))
+        inputs.append(smaller if smaller.names == wanted else keep(smaller, wanted))
+    return UnionAll(tuple(inputs), tuple(node.columns[i] for i in places))
+
+
+PASSES: tuple[Callable[[Relation], Relation], ...] = (pull_up_projections, merge_aggregates, prune_columns)
+
+
+def normalise(node: Relation) -> Relation:
+    for step in PASSES:
+        node = step(node)
+    return node

@@ -1,0 +1,75 @@
+"""What is refused, with the reason. One table of codes, so that docs and messages cannot drift apart."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from rollview.errors import BadInput, NotYetSupported, Position, UnsupportedView
+
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+NONDETERMINISTIC = words(
+    """
+    rand randn random uuid shuffle monotonically_increasing_id spark_partition_id input_file_name
+    input_file_block_start input_file_block_length now current_timestamp current_date curdate
+    current_time localtimestamp unix_timestamp current_timezone current_user user session_user version
+    current_catalog current_database current_schema randstr uniform reflect java_method try_reflect
+    """
+)
+ARGUMENT_FREE_ONLY = frozenset(["unix_timestamp"])
+"""nondeterministic only when called without arguments"""
+
+AGGREGATES = words(
+    """
+    any any_value approx_count_distinct approx_percentile approx_top_k array_agg bit_and bit_or bit_xor
+    bitmap_construct_agg bitmap_or_agg bool_and bool_or collect_list collect_set corr count_if
+    count_min_sketch covar_pop covar_samp every first first_value grouping grouping_id histogram_numeric
+    hll_sketch_agg hll_union_agg kurtosis last last_value listagg max max_by mean median min min_by mode
+    percentile percentile_approx percentile_cont percentile_disc regr_avgx regr_avgy regr_count
+    regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness some std stddev stddev_pop
+    stddev_samp string_agg try_avg try_sum var_pop var_samp variance
+    """
+)
+GENERATORS = words(
+    """
+    explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple
+    variant_explode
+    """
+)
+
+
+def position(node: exp.Expr | None) -> Position | None:
+    """Where a node stands in the user's text: its first token that remembers."""
+    if node is None:
+        return None
+    for part in node.walk():
+        if "line" in part.meta:
+            start = part.meta.get("col", 1) - (part.meta.get("end", 0) - part.meta.get("start", 0))
+            return Position(part.meta["line"], max(1, start))
+    return None
+
+
+def not_yet(what: str, code: str, node: exp.Expr | None, hint: str | None = None) -> NotYetSupported:
+    return NotYetSupported(
+        f"{what} cannot be maintained from changes yet",
+        code=code,
+        position=position(node),
+        hint=hint or "policy 'auto' or 'full' keeps such a view by recompute",
+    )
+
+
+def never(message: str, code: str, node: exp.Expr | None, hint: str | None = None) -> UnsupportedView:
+    return UnsupportedView(message, code=code, position=position(node), hint=hint)
+
+
+def bad(message: str, code: str, node: exp.Expr | None, hint: str | None = None) -> BadInput:
+    return BadInput(message, code=code, position=position(node), hint=hint)
+
+
+def function_name(node: exp.Func) -> str:
+    if isinstance(node, exp.Anonymous):
+        return str(node.this).lower()
+    return node.sql_name().lower()

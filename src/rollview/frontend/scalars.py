@@ -1,0 +1,131 @@
+"""Scalar expressions: resolve the columns, refuse what is not deterministic or not built."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from rollview.algebra.scalar import Scalar, col
+from rollview.frontend.refuse import (
+    AGGREGATES,
+    ARGUMENT_FREE_ONLY,
+    GENERATORS,
+    NONDETERMINISTIC,
+    bad,
+    function_name,
+    never,
+    not_yet,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rollview.frontend.scope import Scope
+
+CLOCK_AND_CHANCE = (
+    exp.Rand,
+    exp.Randn,
+    exp.CurrentTimestamp,
+    exp.CurrentDate,
+    exp.CurrentTime,
+    exp.CurrentUser,
+    exp.Uuid,
+)
+
+
+class Scalars:
+    """Lowers scalars; `is_builtin` knows the functions that Spark ships."""
+
+    def __init__(self, is_builtin: Callable[[str], bool]) -> None:
+        self.is_builtin = is_builtin
+
+    def lower(self, tree: exp.Expr, scope: Scope) -> Scalar:
+        """A scalar without aggregates."""
+        self.check(tree)
+        for node in tree.find_all(exp.AggFunc):
+            raise bad(f"{function_name(node)}() cannot stand here", "RV-AGGREGATE-PLACE", node)
+        return self.resolve(tree, scope)
+
+    def resolve(self, tree: exp.Expr, scope: Scope) -> Scalar:
+        bound = lambda_parameters(tree)
+
+        def replace(node: exp.Expr) -> exp.Expr:
+            if isinstance(node, exp.Column) and node.name.lower() not in bound:
+                return scope.resolve(node).tree.copy()
+            return node
+
+        return Scalar(strip_comments(tree.copy()).transform(replace))
+
+    def select_item(self, item: exp.Expr, scope: Scope) -> Iterator[tuple[str, Scalar]]:
+        """(name, expression) of one item of a SELECT list; a star is many."""
+        if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+            if item.args.get("except_") or item.args.get("replace") or item.args.get("rename"):
+                raise not_yet("* EXCEPT", "RV-STAR-EXCEPT", item)
+            qualifier = item.table if isinstance(item, exp.Column) else None
+            for visible in scope.star(item, qualifier or None):
+                yield visible.name, col(visible.unique)
+            return
+        body = item.unalias() if isinstance(item, exp.Alias) else item
+        yield item.alias_or_name or "c", self.lower(body, scope)
+
+    def check(self, tree: exp.Expr) -> None:
+        for node in tree.walk():
+            self.check_node(node)
+
+    def check_node(self, node: exp.Expr) -> None:
+        if isinstance(node, exp.Subquery | exp.Exists | exp.Select):
+            raise not_yet("a subquery in an expression", "RV-SUBQUERY", node)
+        if isinstance(node, exp.In) and node.args.get("query"):
+            raise not_yet("IN (subquery)", "RV-SUBQUERY", node)
+        if isinstance(node, exp.Window):
+            raise not_yet("a window function", "RV-WINDOW", node)
+        if isinstance(node, exp.Parameter | exp.Placeholder):
+            raise bad("a view cannot have parameters", "RV-PARAMETER", node)
+        if isinstance(node, exp.Func):
+            self.check_function(node)
+
+    def check_function(self, node: exp.Func) -> None:
+        name = function_name(node)
+        clock = isinstance(node, CLOCK_AND_CHANCE) or name in NONDETERMINISTIC
+        if clock and not (name in ARGUMENT_FREE_ONLY and node.args):
+            raise never(
+                f"{name}() gives another value at another time, so the view has no one meaning",
+                "RV-NONDETERMINISTIC",
+                node,
+                "store the value in a column of a table",
+            )
+        if name in GENERATORS or isinstance(node, exp.UDTF):
+            raise not_yet(f"{name}()", "RV-GENERATOR", node)
+        if isinstance(node, exp.Anonymous) and name in AGGREGATES:
+            raise not_yet(f"{name}()", "RV-AGGREGATE", node)
+        if isinstance(node, exp.Anonymous) and not self.is_builtin(name):
+            raise never(
+                f"{name}() is not a function of Spark's own, so nothing says that it is deterministic",
+                "RV-UDF",
+                node,
+                "use built-in functions",
+            )
+
+
+def has_aggregate(tree: exp.Expr) -> bool:
+    return any(
+        isinstance(n, exp.AggFunc) or (isinstance(n, exp.Anonymous) and function_name(n) in AGGREGATES)
+        for n in tree.walk()
+    )
+
+
+def is_grouping(node: exp.Select) -> bool:
+    if node.args.get("group") or node.args.get("having"):
+        return True
+    return any(has_aggregate(e) and not list(e.find_all(exp.Window)) for e in node.expressions)
+
+
+def lambda_parameters(tree: exp.Expr) -> set[str]:
+    return {p.name.lower() for node in tree.find_all(exp.Lambda) for p in node.expressions}
+
+
+def strip_comments(tree: exp.Expr) -> exp.Expr:
+    for node in tree.walk():
+        node.pop_comments()
+    return tree

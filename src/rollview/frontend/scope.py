@@ -1,0 +1,125 @@
+"""Names in scope: what a FROM clause offers, and how references resolve (ignoring case, as Spark does)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from rollview.algebra.scalar import Scalar, col
+from rollview.frontend.refuse import bad
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rollview.algebra.relation import Relation
+
+
+class Allocator:
+    """Hands out column names that are unique across the view."""
+
+    def __init__(self) -> None:
+        self.used: set[str] = set()
+
+    def name(self, wanted: str) -> str:
+        stem = wanted.lstrip("_") or "c"
+        candidate, n = stem, 1
+        while candidate.lower() in self.used:
+            n += 1
+            candidate = f"{stem}_{n}"
+        self.used.add(candidate.lower())
+        return candidate
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """A column as the user may name it, and its unique name."""
+
+    name: str
+    unique: str
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """One FROM item: its alias and its visible columns in order."""
+
+    alias: str
+    columns: tuple[Visible, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A query as a relation, and the names its columns have for whoever selects from it."""
+
+    relation: Relation
+    columns: tuple[Visible, ...]
+
+
+@dataclass(slots=True)
+class Scope:
+    """The FROM items of one SELECT, joined to one relation."""
+
+    relation: Relation
+    items: list[Named]
+    hidden: set[str] = field(default_factory=set)
+    """unique names that USING merged into another column"""
+    aliases: dict[str, Scalar] = field(default_factory=dict)
+    """earlier columns of the same SELECT list, which Spark lets later ones use"""
+
+    def star(self, node: exp.Expr, qualifier: str | None = None) -> list[Visible]:
+        if qualifier is not None:
+            found = [i for i in self.items if i.alias.lower() == qualifier.lower()]
+            if not found:
+                raise bad(f"there is no table {qualifier!r} in this FROM clause", "RV-UNKNOWN-TABLE", node)
+            return list(found[0].columns)
+        return [c for i in self.items for c in i.columns if c.unique not in self.hidden]
+
+    def resolve(self, node: exp.Column) -> Scalar:
+        parts = [p.name for p in node.parts]
+        if len(parts) > 1:
+            return self.qualified(node, parts)
+        found = self.lookup(parts[0], self.items)
+        if len(found) > 1:
+            raise bad(
+                f"the column name {parts[0]!r} is ambiguous",
+                "RV-AMBIGUOUS",
+                node,
+                "qualify it with a table alias",
+            )
+        if found:
+            return col(found[0])
+        if parts[0].lower() in self.aliases:
+            return self.aliases[parts[0].lower()]
+        raise self.unknown(node, parts[0])
+
+    def qualified(self, node: exp.Column, parts: list[str]) -> Scalar:
+        for depth in range(len(parts) - 1, 0, -1):
+            items = [i for i in self.items if i.alias.lower() == parts[depth - 1].lower()]
+            found = self.lookup(parts[depth], items, merged=True)
+            if found:
+                return fields(col(found[0]), parts[depth + 1 :])
+        found = self.lookup(parts[0], self.items)
+        if len(found) == 1:
+            return fields(col(found[0]), parts[1:])
+        raise self.unknown(node, ".".join(parts))
+
+    def lookup(self, name: str, items: Iterable[Named], *, merged: bool = False) -> list[str]:
+        return [
+            c.unique
+            for i in items
+            for c in i.columns
+            if c.name.lower() == name.lower() and (merged or c.unique not in self.hidden)
+        ]
+
+    def unknown(self, node: exp.Expr, name: str) -> Exception:
+        offered = ", ".join(sorted({c.name for i in self.items for c in i.columns})[:12])
+        return bad(f"there is no column {name!r}", "RV-UNKNOWN-COLUMN", node, f"columns in scope: {offered}")
+
+
+def fields(scalar: Scalar, path: list[str]) -> Scalar:
+    """Access to the fields of a struct."""
+    tree = scalar.tree
+    for name in path:
+        tree = exp.Dot(this=tree, expression=exp.to_identifier(name, quoted=True))
+    return Scalar(tree)

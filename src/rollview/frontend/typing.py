@@ -1,0 +1,25 @@
+"""What the compiler asks of the outside: the types that Spark gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from rollview.algebra.relation import Relation
+    from rollview.algebra.schema import Schema
+
+
+class Typer(Protocol):
+    """Types of derived columns come from Spark, never from our own inference."""
+
+    def query(self, sql: str) -> Schema:
+        """The output columns of the user's text, named as Spark names them; raises BadInput if it refuses."""
+        ...
+
+    def relation(self, node: Relation) -> Schema:
+        """The output columns of a relation over the base tables."""
+        ...
+
+    def is_builtin(self, function: str) -> bool:
+        """Is this a deterministic-by-name function that Spark itself ships?"""
+        ...

@@ -1,0 +1,42 @@
+"""Every generated identifier, made in one place."""
+
+from __future__ import annotations
+
+PREFIX = "__"
+COUNT = "__count"
+TICK = "__tick"
+USER_NAMESPACE = "default"
+ENGINE_NAMESPACE = "__rollview"
+
+PROPERTY_TICK = "rollview.tick"
+PROPERTY_PLAN = "rollview.plan"
+PROPERTY_VIEW = "rollview.view"
+
+
+def log_table(relation: str) -> str:
+    """The change log of a table or view."""
+    return f"{relation.lower()}__log"
+
+
+def extent_table(view: str) -> str:
+    """The stored rows of a view."""
+    return f"{view.lower()}__extent"
+
+
+def delta_view(relation: str, part: str) -> str:
+    """The temporary view that binds (a part of) the delta of one span."""
+    return f"{PREFIX}{part}_{relation.lower()}"
+
+
+def hidden_key(column: str) -> str:
+    """A key column that the user's view does not show but its extent needs."""
+    return f"{PREFIX}key_{column}"
+
+
+def state_column(measure: str, part: str) -> str:
+    """A companion of an aggregate: its sum, its count of non-NULL inputs …"""
+    return f"{PREFIX}{part}_{measure}"
+
+
+def is_reserved(name: str) -> bool:
+    return name.startswith(PREFIX)

@@ -1,0 +1,1 @@
+"""From a view's algebra to maintenance: admission, extents, plans as data, SQL, cost, explanation."""

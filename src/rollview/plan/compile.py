@@ -1,0 +1,108 @@
+"""A view's SQL to everything that can be known before any change arrives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from rollview.algebra.relation import Project, Relation, tables
+from rollview.algebra.scalar import Scalar, col
+from rollview.errors import BadInput, BrokenInvariant
+from rollview.frontend.lower import lower
+from rollview.frontend.normalise import normalise
+from rollview.frontend.parse import parse_query
+from rollview.frontend.scalars import Scalars
+from rollview.names import is_reserved
+from rollview.plan.extent import Extent, Kind, extent_of
+
+if TYPE_CHECKING:
+    from rollview.algebra.schema import Schema, Tables
+    from rollview.frontend.typing import Typer
+
+UNGROUPABLE = ("map<", "variant", "interval")
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledView:
+    """A view that can be maintained from changes."""
+
+    sql: str
+    output: Schema
+    definition: Relation
+    extent: Extent
+    reads: frozenset[str]
+    notes: tuple[str, ...]
+    """reason codes that `explain` shows: what was ignored, what drifts"""
+
+
+def compile_view(sql: str, base: Tables, typer: Typer) -> CompiledView:
+    """Parse, resolve, lower, normalise, type, and decide what is stored."""
+    tree = parse_query(sql)
+    lowered, notes = lower(tree, base, Scalars(typer.is_builtin))
+    output = typer.query(sql)
+    check_output(output)
+    if len(output) != len(lowered.columns):
+        raise BrokenInvariant(
+            f"Spark sees {len(output)} columns, rollview {len(lowered.columns)}", code="RV-RESOLVE-COLUMNS"
+        )
+    definition = normalise(
+        Project(lowered.relation, tuple((c.unique, col(c.unique)) for c in lowered.columns))
+    )
+    definition = cast_outputs(definition, output, typer)
+    extent = extent_of(definition, output, base, typer)
+    if extent.kind is Kind.BAG:
+        refuse_ungroupable(output)
+    if extent.states is not None and extent.states.floating:
+        notes = (*notes, "RV-FLOAT-SUM")
+    return CompiledView(sql, output, definition, extent, tables(definition), notes)
+
+
+def check_output(output: Schema) -> None:
+    seen: set[str] = set()
+    for column in output:
+        if column.name.lower() in seen:
+            raise BadInput(
+                f"the view has two columns named {column.name!r}",
+                code="RV-DUPLICATE-COLUMN",
+                hint="give one of them an alias",
+            )
+        seen.add(column.name.lower())
+        if is_reserved(column.name):
+            raise BadInput(
+                f"names that start with two underscores are reserved: {column.name!r}",
+                code="RV-RESERVED-NAME",
+                hint="give the column another alias",
+            )
+        if column.type == "void":
+            raise BadInput(
+                f"the column {column.name!r} is an untyped NULL",
+                code="RV-VOID-COLUMN",
+                hint="cast it: CAST(NULL AS INT)",
+            )
+
+
+def cast_outputs(definition: Relation, output: Schema, typer: Typer) -> Relation:
+    """Normalisation may change a type (a sum of sums); the view keeps the types that Spark gives it."""
+    found = typer.relation(definition)
+    if all(a.type == b.type for a, b in zip(found, output, strict=True)):
+        return definition
+    top = definition if isinstance(definition, Project) else None
+    old = top.columns if top is not None else tuple((n, col(n)) for n in definition.names)
+    source = top.source if top is not None else definition
+    columns = tuple(
+        (name, e if a.type == b.type else Scalar(exp.cast(e.tree.copy(), b.type, dialect="spark")))
+        for (name, e), a, b in zip(old, found, output, strict=True)
+    )
+    return Project(source, columns)
+
+
+def refuse_ungroupable(output: Schema) -> None:
+    for column in output:
+        if any(mark in column.type for mark in UNGROUPABLE):
+            raise BadInput(
+                f"rows with a {column.type} cannot be compared, so changes cannot be matched",
+                code="RV-UNGROUPABLE",
+                hint="declare keys on the base tables, or leave the column out",
+            )

@@ -1,0 +1,116 @@
+"""What is stored for a view: the extent's rows, how they are matched, and how readers see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from rollview.algebra import facts
+from rollview.algebra.relation import Aggregate, Filter, Project, Relation, Scan
+from rollview.algebra.scalar import Scalar, col
+from rollview.deltas.states import States, average_is_exact, states_of
+from rollview.errors import NotYetSupported
+from rollview.names import hidden_key
+
+if TYPE_CHECKING:
+    from rollview.algebra.schema import Schema, Tables
+    from rollview.frontend.typing import Typer
+
+EXTENT = "__extent"
+"""the name by which a reader's relation scans the extent"""
+
+
+class Kind(Enum):
+    """How rows are kept and matched."""
+
+    KEYED = "keyed"
+    BAG = "bag"
+    AGGREGATE = "aggregate"
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """`rows` computes the stored rows from the base tables; `reader` the view from the stored rows."""
+
+    kind: Kind
+    rows: Relation
+    key: tuple[str, ...]
+    reader: Relation
+    aggregate: Aggregate | None = None
+    states: States | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.rows.names
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Stored columns that no reader sees."""
+        shown = {e.column for _, e in self.reader.columns} if isinstance(self.reader, Project) else set()
+        return tuple(c for c in self.columns if c not in shown)
+
+
+def extent_of(definition: Relation, output: Schema, tables: Tables, typer: Typer) -> Extent:
+    """An aggregate at the top is stored as states; anything else as rows, by key where one is known."""
+    core, outputs = top(definition)
+    having: list[Scalar] = []
+    while isinstance(core, Filter):
+        having.append(core.predicate)
+        core = core.source
+    named = tuple((c.name, e) for c, e in zip(output, outputs, strict=True))
+    if isinstance(core, Aggregate):
+        return aggregate_extent(core, having, named, output, typer)
+    return rows_extent(definition, named, tables)
+
+
+def top(definition: Relation) -> tuple[Relation, tuple[Scalar, ...]]:
+    if isinstance(definition, Project):
+        return definition.source, tuple(e for _, e in definition.columns)
+    return definition, tuple(col(n) for n in definition.names)
+
+
+def rows_extent(definition: Relation, named: tuple[tuple[str, Scalar], ...], tables: Tables) -> Extent:
+    source = definition.source if isinstance(definition, Project) else definition
+    found = facts.key(source, tables)
+    columns = list(named)
+    key: list[str] = []
+    for k in found or ():
+        shown = next((name for name, e in columns if e.column == k), None)
+        if shown is None:
+            shown = hidden_key(k)
+            columns.append((shown, col(k)))
+        key.append(shown)
+    rows = Project(source, tuple(columns))
+    reader = Project(stored(rows.names), tuple((name, col(name)) for name, _ in named))
+    if found is None:
+        return Extent(Kind.BAG, rows, rows.names, reader)
+    return Extent(Kind.KEYED, rows, tuple(key), reader)
+
+
+def aggregate_extent(
+    node: Aggregate, having: list[Scalar], named: tuple[tuple[str, Scalar], ...], output: Schema, typer: Typer
+) -> Extent:
+    measured = [m for m in node.measures if m.argument is not None]
+    arguments = Project(node.source, tuple((m.name, m.argument) for m in measured if m.argument is not None))
+    argument_types = {c.name: c.type for c in typer.relation(arguments)} if measured else {}
+    result_types = {c.name: c.type for c in typer.relation(node)}
+    for m in measured:
+        if m.function.value == "avg" and not average_is_exact(argument_types[m.name]):
+            raise NotYetSupported(
+                f"AVG over {argument_types[m.name]} cannot be derived exactly from a sum and a count",
+                code="RV-AVG-PRECISION",
+                hint="cast the argument to a decimal of at most 28 digits",
+            )
+    states = states_of(node, argument_types, result_types)
+    key = tuple(name for name, _ in node.keys)
+    values = {k: col(k) for k in key} | dict(states.outputs)
+    source: Relation = stored(states.initial(node).names)
+    for predicate in having:
+        source = Filter(source, predicate.substitute(values))
+    reader = Project(source, tuple((name, e.substitute(values)) for name, e in named))
+    return Extent(Kind.AGGREGATE, states.initial(node), key, reader, node, states)
+
+
+def stored(columns: tuple[str, ...]) -> Scan:
+    return Scan(EXTENT, tuple((c, c) for c in columns))

@@ -1,0 +1,57 @@
+"""The maintenance of one view over one span: which change is computed and how it is merged. Plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from rollview.algebra.relation import Aggregate, Filter, Function, Measure, Relation, Scan, scans
+from rollview.algebra.scalar import Scalar, col
+from rollview.names import COUNT
+from rollview.rules.aggregate import aggregate_change
+from rollview.rules.dispatch import Shapes, delta
+
+if TYPE_CHECKING:
+    from rollview.algebra.schema import Tables
+    from rollview.deltas.signed import Signed
+    from rollview.plan.compile import CompiledView
+    from rollview.plan.extent import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Maintenance:
+    """`change` is None if no row can change. Otherwise: for an aggregate its change table; for rows the net
+    signed delta, or, if only insertions can occur (`inserts_only`), simply the new rows with `__count` 1."""
+
+    kind: Kind
+    change: Relation | None
+    inserts_only: bool
+
+    @property
+    def scans(self) -> frozenset[Scan]:
+        return frozenset(scans(self.change)) if self.change is not None else frozenset()
+
+
+def maintain(view: CompiledView, shapes: Shapes, base: Tables, *, foreign_keys: bool = True) -> Maintenance:
+    """The change of the extent for the given changes of its base tables."""
+    extent = view.extent
+    if extent.aggregate is not None and extent.states is not None:
+        source = delta(extent.aggregate.source, shapes, base, foreign_keys=foreign_keys)
+        if source.is_empty:
+            return Maintenance(extent.kind, None, inserts_only=False)
+        change = aggregate_change(extent.aggregate, extent.states, source)
+        return Maintenance(extent.kind, change.relation, inserts_only=False)
+    rows = delta(extent.rows, shapes, base, foreign_keys=foreign_keys)
+    if rows.is_empty:
+        return Maintenance(extent.kind, None, inserts_only=False)
+    grows = rows.inserts_only and all(shapes[t].inserts_only for t in view.reads if t in shapes)
+    return Maintenance(extent.kind, rows.relation if grows else net(rows), inserts_only=grows)
+
+
+def net(change: Signed) -> Relation:
+    """φ: equal rows counted together, those that cancel left out."""
+    keys = tuple((n, col(n)) for n in change.columns)
+    summed = Aggregate(change.relation, keys, (Measure(COUNT, Function.SUM, col(COUNT)),))
+    return Filter(summed, Scalar(exp.NEQ(this=col(COUNT).tree, expression=exp.Literal.number(0))))

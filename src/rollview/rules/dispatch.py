@@ -1,0 +1,137 @@
+"""One total dispatch: the change of a node from the changes of its children."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING
+
+from rollview.algebra import facts
+from rollview.algebra.relation import (
+    Aggregate,
+    Filter,
+    Join,
+    Project,
+    Relation,
+    Scan,
+    SemiJoin,
+    State,
+    UnionAll,
+    tables,
+)
+from rollview.deltas.signed import Signed, nothing, of_scan
+from rollview.errors import NotYetSupported
+from rollview.rules.aggregate import aggregate_delta
+from rollview.rules.join import Block, Input, flatten, join_delta
+from rollview.rules.project import project_delta
+from rollview.rules.select import select_delta
+from rollview.rules.union import union_delta
+
+if TYPE_CHECKING:
+    from rollview.algebra.schema import Tables
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What kinds of change a span holds for one table, by key where it has one."""
+
+    inserts: bool = True
+    deletes: bool = True
+    updates: bool = True
+
+    @property
+    def changed(self) -> bool:
+        return self.inserts or self.deletes or self.updates
+
+    @property
+    def inserts_only(self) -> bool:
+        return not self.deletes and not self.updates
+
+
+Shapes = Mapping[str, Shape]
+
+
+def at(node: Relation, state: State, shapes: Shapes) -> Relation:
+    """The node read in one state; a table that does not change is read AFTER either way."""
+    match node:
+        case Scan():
+            changed = node.table in shapes and shapes[node.table].changed
+            return Scan(node.table, node.columns, state if changed else State.AFTER)
+        case Filter() | Project() | Aggregate():
+            return replace(node, source=at(node.source, state, shapes))
+        case Join() | SemiJoin():
+            return replace(node, left=at(node.left, state, shapes), right=at(node.right, state, shapes))
+        case UnionAll():
+            return replace(node, inputs=tuple(at(i, state, shapes) for i in node.inputs))
+
+
+def delta(node: Relation, shapes: Shapes, known: Tables, *, foreign_keys: bool = True) -> Signed:
+    """ΔR as a query over BEFORE, AFTER and DELTA states."""
+    if not any(t in shapes and shapes[t].changed for t in tables(node)):
+        return nothing(node.names)
+
+    def change(child: Relation) -> Signed:
+        return delta(child, shapes, known, foreign_keys=foreign_keys)
+
+    match node:
+        case Scan():
+            return of_scan(node)
+        case Filter() if isinstance(node.source, Join | Filter):
+            return join_change(node, shapes, known, foreign_keys=foreign_keys)
+        case Filter():
+            return select_delta(node, change(node.source))
+        case Project():
+            return project_delta(node, change(node.source))
+        case Join():
+            return join_change(node, shapes, known, foreign_keys=foreign_keys)
+        case UnionAll():
+            return union_delta(node, tuple(change(i) for i in node.inputs))
+        case Aggregate():
+            source = change(node.source)
+            before, after = at(node.source, State.BEFORE, shapes), at(node.source, State.AFTER, shapes)
+            return aggregate_delta(node, before, after, source)
+        case SemiJoin():
+            raise NotYetSupported("semijoins in a view are not maintained yet", code="RV-SEMIJOIN")
+
+
+def join_change(node: Join | Filter, shapes: Shapes, known: Tables, *, foreign_keys: bool) -> Signed:
+    block = flatten(node)
+    parents = ancestors(block, known) if foreign_keys else []
+    inputs = [
+        input_states(leaf, i in parents, shapes, delta(leaf, shapes, known, foreign_keys=foreign_keys))
+        for i, leaf in enumerate(block.inputs)
+    ]
+    return join_delta(block, inputs, parents)
+
+
+def input_states(leaf: Relation, parent: bool, shapes: Shapes, change: Signed) -> Input:
+    before, after = at(leaf, State.BEFORE, shapes), at(leaf, State.AFTER, shapes)
+    updates, mid = change, after
+    if parent and isinstance(leaf, Scan) and leaf.table in shapes:
+        shape = shapes[leaf.table]
+        updates = of_scan(leaf, State.UPDATES) if shape.updates else nothing(leaf.names)
+        if shape.deletes:
+            mid = UnionAll((after, Scan(leaf.table, leaf.columns, State.REMOVED)), leaf.names)
+    return Input(before, after, change, updates, mid)
+
+
+def ancestors(block: Block, known: Tables) -> list[int]:
+    """The inputs that others refer to by a declared foreign key, parents first; none if they form a cycle."""
+    pairs = block.equalities
+    children: dict[int, set[int]] = {}
+    for p, parent in enumerate(block.inputs):
+        for c, child in enumerate(block.inputs):
+            if p == c or not isinstance(parent, Scan) or not isinstance(child, Scan):
+                continue
+            if facts.scan_key(parent, known) is not None and facts.refers(child, parent, pairs, known):
+                children.setdefault(p, set()).add(c)
+    graph: dict[int, set[int]] = {p: set() for p in children}
+    for p, cs in children.items():
+        for c in cs:
+            graph.setdefault(c, set()).add(p)
+    try:
+        order = list(TopologicalSorter(graph).static_order())
+    except CycleError:
+        return []
+    return [i for i in order if i in children]

@@ -1,0 +1,128 @@
+"""The join of n inputs, all of which may change at once.
+
+Imagine the span's changes made one input after the other. Each step contributes the changed rows of one input
+joined with the others as they stand at that step, so
+
+    Δ(R₁ ⋈ … ⋈ Rₙ) = ⊎ᵢ R₁' ⋈ … ⋈ Rᵢ₋₁' ⋈ ΔRᵢ ⋈ Rᵢ₊₁ ⋈ … ⋈ Rₙ      (R before, R' after)
+
+whatever the order. Foreign keys make the order matter. If a child C refers to the key of a parent P, insert
+new parents before C changes and remove old parents after it: no child row can refer to a parent that is not
+there yet or not there any more, so both steps join to nothing. What is left of ΔP are the rows whose key
+stays (State.UPDATES), and while the other inputs change, P stands at *mid*: P' plus the rows still to be
+removed.
+
+Every step starts from the changed rows and looks the other inputs up from there (Barbier, Lemma 4.6).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rollview.algebra.relation import Filter, Join, Project, Relation, union
+from rollview.algebra.scalar import Scalar, col, conjunction, conjuncts, equated
+from rollview.deltas.signed import Signed
+from rollview.names import COUNT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """σ(R₁ ⋈ … ⋈ Rₙ) flattened: its inputs and all its conjuncts."""
+
+    inputs: tuple[Relation, ...]
+    conjuncts: tuple[Scalar, ...]
+    names: tuple[str, ...]
+
+    @property
+    def equalities(self) -> list[tuple[str, str]]:
+        return [pair for pair in (equated(c) for c in self.conjuncts) if pair]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One input in all its states. `updates` and `mid` differ from `delta` and `after` only for parents."""
+
+    before: Relation
+    after: Relation
+    delta: Signed
+    updates: Signed
+    mid: Relation
+
+
+def flatten(node: Relation) -> Block:
+    inputs: list[Relation] = []
+    parts: list[Scalar] = []
+
+    def visit(n: Relation) -> None:
+        match n:
+            case Join():
+                visit(n.left)
+                visit(n.right)
+                parts.extend(conjuncts(n.predicate))
+            case Filter():
+                visit(n.source)
+                parts.extend(conjuncts(n.predicate))
+            case _:
+                inputs.append(n)
+
+    visit(node)
+    return Block(tuple(inputs), tuple(parts), node.names)
+
+
+def join_delta(block: Block, inputs: Sequence[Input], parents: Sequence[int]) -> Signed:
+    """The law above. `parents` are the inputs that others refer to, the highest ancestors first."""
+    steps: list[Relation] = []
+    others = [i for i in range(len(inputs)) if i not in parents]
+    order = [*parents, *others]
+    for position, i in enumerate(order):
+        delta = inputs[i].updates if i in parents else inputs[i].delta
+        if delta.is_empty:
+            continue
+        done = set(order[:position])
+        standing = {
+            j: (other.mid if j in parents else other.after) if j in done else other.before
+            for j, other in enumerate(inputs)
+            if j != i
+        }
+        steps.append(driven(block, i, delta, standing))
+    return Signed(union(tuple(steps), (*block.names, COUNT)))
+
+
+def driven(block: Block, start: int, delta: Signed, standing: dict[int, Relation]) -> Relation:
+    """ΔRᵢ ⋈ the other inputs, nearest first, each predicate as soon as its columns are there."""
+    waiting = list(block.conjuncts)
+
+    def ready(names: tuple[str, ...]) -> Scalar | None:
+        usable = [c for c in waiting if c.columns <= set(names)]
+        waiting[:] = [c for c in waiting if c not in usable]
+        return conjunction(usable)
+
+    def filtered(relation: Relation) -> Relation:
+        predicate = ready(relation.names)
+        return relation if predicate is None else Filter(relation, predicate)
+
+    tree = filtered(delta.relation)
+    left = dict(standing)
+    while left:
+        chosen = nearest(tree.names, left, waiting)
+        right = filtered(left.pop(chosen))
+        tree = Join(tree, right, ready(tree.names + right.names))
+    names = (*block.names, COUNT)
+    return tree if tree.names == names else Project(tree, tuple((n, col(n)) for n in names))
+
+
+def nearest(names: tuple[str, ...], left: dict[int, Relation], waiting: list[Scalar]) -> int:
+    """The input that most equalities tie to what is joined already; any predicate is better than none."""
+    here = set(names)
+
+    def ties(i: int) -> tuple[int, int]:
+        there = set(left[i].names)
+        touching = [
+            c for c in waiting if c.columns & here and c.columns & there and c.columns <= here | there
+        ]
+        return (sum(1 for c in touching if equated(c)), len(touching))
+
+    return max(left, key=lambda i: (*ties(i), -i))
