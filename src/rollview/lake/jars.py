@@ -1,7 +1,8 @@
 """The jars that Spark needs beside itself: resolved once by Spark's own resolver, then kept in the cache.
 
-Asking Spark for packages at every start costs a resolution and prints its report. We resolve in a process of its
-own at first use; the finished directory appears by one rename, so a killed or a concurrent first use does no harm.
+Asking Spark for packages at every start costs a resolution and prints its report. We resolve in a process
+of its own at first use; the finished directory appears by one rename, so a killed or a concurrent first use
+does no harm.
 """
 
 from __future__ import annotations
@@ -88,3 +89,7 @@ def _sweep(parent: Path) -> None:
             continue
         if abandoned:
             shutil.rmtree(work, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    print("\n".join(str(jar) for jar in jars()))

@@ -20,7 +20,7 @@ from sqlalchemy.exc import ArgumentError
 
 from rollview.errors import BadInput
 from rollview.lake.jars import PACKAGES, jars
-from rollview.lake.java import ensure_java, quiet_java
+from rollview.lake.java import class_sharing, ensure_java, quiet_java
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -110,7 +110,7 @@ def catalog_settings(name: str, url: str, warehouse: Path) -> dict[str, str]:
 
 
 def register_catalog(spark: SparkSession, name: str, url: str, warehouse: Path) -> None:
-    """Make one more catalog known to a running session. A name that the session has used keeps its meaning."""
+    """Make one more catalog known to a running session; a name already used there keeps its meaning."""
     for key, value in catalog_settings(name, url, warehouse).items():
         spark.conf.set(key, value)
 
@@ -190,12 +190,12 @@ def _running_session() -> SparkSession | None:
 def _local_settings(warehouse: Path, driver_memory: str) -> dict[str, str]:
     classpath = os.pathsep.join(str(jar) for jar in jars())
     with as_file(files("rollview.lake") / "log4j2.properties") as log_settings:
-        options = (*_JVM_OPTIONS, f"-Dlog4j2.configurationFile={log_settings.as_uri()}")
+        logs = f"-Dlog4j2.configurationFile={log_settings.as_uri()}"
     return {
         **_LOCAL,
         "spark.driver.memory": driver_memory,
         "spark.driver.extraClassPath": classpath,
-        "spark.driver.extraJavaOptions": " ".join(options),
+        "spark.driver.extraJavaOptions": " ".join((*_JVM_OPTIONS, logs, *class_sharing(classpath))),
         "spark.sql.warehouse.dir": str(warehouse.absolute()),
     }
 
@@ -219,6 +219,7 @@ def _start(settings: Mapping[str, str]) -> SparkSession:
 
 
 def _last_words(log: Path) -> str:
-    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    errors = [line for line in lines if "rror" in line or "xception" in line]
-    return (errors or lines or [""])[-1]
+    """What a JVM that did not start said about it, without stack frames and mere warnings."""
+    lines = (line.strip() for line in log.read_text(errors="replace").splitlines())
+    said = [line for line in lines if line and not line.startswith(("at ", "...")) and " WARN " not in line]
+    return " ".join(said[:3])

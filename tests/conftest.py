@@ -1,0 +1,65 @@
+"""Fixtures that start servers, each at most once in a run and only when a test asks for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import SparkSession
+    from tests.pg import PostgresServer
+
+TESTS = Path(__file__).parent
+NEED_SPARK = tuple(TESTS / folder for folder in ("spark", "faults", "sources"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if any(item.path.is_relative_to(folder) for folder in NEED_SPARK):
+            item.add_marker(pytest.mark.spark)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """The one Spark of the run; its catalog `rollview` is a warehouse that the tests share."""
+    from rollview.lake.session import local_session
+
+    warehouse = tmp_path_factory.mktemp("warehouse")
+    session = local_session(warehouse, f"sqlite:///{warehouse / 'catalog.db'}")
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def new_session(spark: SparkSession) -> Callable[[Path], SparkSession]:
+    """Makes a session in the same Spark whose catalog `rollview` is the warehouse in the given folder."""
+    from rollview.lake.session import local_session
+
+    return lambda folder: local_session(folder, f"sqlite:///{folder / 'catalog.db'}")
+
+
+@pytest.fixture(scope="session")
+def pg_server() -> Iterator[PostgresServer]:
+    from tests.pg import postgres_server
+
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture
+def pg_url(pg_server: PostgresServer) -> str:
+    """The URL of an empty PostgreSQL database, this test's own."""
+    return pg_server.database()
+
+
+@pytest.fixture(scope="session")
+def cluster_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The master of a standalone Spark cluster with two workers; use it from a process of its own."""
+    from tests.spark.cluster import cluster
+
+    with cluster(tmp_path_factory.mktemp("cluster")) as master:
+        yield master
