@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -23,6 +24,7 @@ ARITHMETIC: dict[type[exp.Expr], Callable[[Any, Any], Any]] = {
     exp.Add: operator.add,
     exp.Sub: operator.sub,
     exp.Mul: operator.mul,
+    exp.Div: lambda a, b: Fraction(a) / Fraction(b),
 }
 COMPARISON: dict[type[exp.Expr], Callable[[Any, Any], Any]] = {
     exp.EQ: operator.eq,

@@ -6,7 +6,7 @@ A column reference is a quoted identifier without a table: column names are uniq
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -21,32 +21,48 @@ class Scalar:
     """An expression over columns. The tree inside is never changed after birth."""
 
     tree: exp.Expr
+    columns: frozenset[str] = field(init=False, repr=False, compare=False)
+    """the columns it reads"""
 
-    @property
-    def columns(self) -> frozenset[str]:
-        return frozenset(c.name for c in self.tree.find_all(exp.Column))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", frozenset(c.name for c in self.tree.find_all(exp.Column)))
 
     @property
     def column(self) -> str | None:
         """The name, if the expression is nothing but a column."""
         return self.tree.name if isinstance(self.tree, exp.Column) else None
 
+    @property
+    def is_integer(self) -> bool:
+        """Nothing but an integer literal, which GROUP BY and ORDER BY take for a position."""
+        bare = self.tree.unnest()
+        while isinstance(bare, exp.Neg):
+            bare = bare.this.unnest()
+        return isinstance(bare, exp.Literal) and bool(bare.is_int)
+
     def substitute(self, mapping: Mapping[str, Scalar]) -> Scalar:
         """The expression with columns replaced by expressions."""
 
         def replace(node: exp.Expr) -> exp.Expr:
             if isinstance(node, exp.Column) and node.name in mapping:
-                tree = mapping[node.name].tree.copy()
-                return tree if isinstance(tree, ATOMS) else exp.Paren(this=tree)
+                return operand(mapping[node.name].tree)
             return node
 
-        return Scalar(self.tree.copy().transform(replace))
+        return Scalar(self.tree.transform(replace)) if self.columns & mapping.keys() else self
 
     def __str__(self) -> str:
         return self.tree.sql("spark")
 
 
 ATOMS = (exp.Column, exp.Literal, exp.Paren, exp.Null, exp.Boolean, exp.Func, exp.Cast)
+
+
+def operand(tree: exp.Expr) -> exp.Expr:
+    """A copy that keeps its meaning inside any other expression."""
+    copy = tree.copy()
+    # sqlglot calls AND, OR and a few other operators functions too
+    atomic = isinstance(copy, ATOMS) and not isinstance(copy, exp.Binary)
+    return copy if atomic else exp.Paren(this=copy)
 
 
 def col(name: str) -> Scalar:
@@ -59,11 +75,11 @@ def literal(value: object) -> Scalar:
 
 def equal(left: Scalar, right: Scalar) -> Scalar:
     """Null-safe equality: NULL matches NULL."""
-    return Scalar(exp.NullSafeEQ(this=left.tree.copy(), expression=right.tree.copy()))
+    return Scalar(exp.NullSafeEQ(this=operand(left.tree), expression=operand(right.tree)))
 
 
 def conjunction(parts: Iterable[Scalar]) -> Scalar | None:
-    trees = [grouped(p.tree) for p in parts]
+    trees = [operand(p.tree) for p in parts]
     if not trees:
         return None
     return Scalar(reduce(lambda a, b: exp.And(this=a, expression=b), trees))
@@ -89,9 +105,3 @@ def equated(predicate: Scalar) -> tuple[str, str] | None:
         if left.column and right.column:
             return left.column, right.column
     return None
-
-
-def grouped(tree: exp.Expr) -> exp.Expr:
-    """A copy that keeps its meaning when it becomes an operand."""
-    copy = tree.copy()
-    return exp.Paren(this=copy) if isinstance(copy, exp.Binary | exp.Not | exp.Between | exp.In) else copy

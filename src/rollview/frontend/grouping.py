@@ -147,12 +147,11 @@ def group_expressions(node: exp.Select, group: exp.Group, scope: Scope) -> list[
         return [i for i in items if not has_aggregate(i)]
     result: list[exp.Expr] = []
     for tree in group.expressions:
-        if isinstance(tree, exp.Literal) and not tree.is_string:
-            place = int(tree.this) if tree.is_int else 0
+        if Scalar(tree).is_integer:
+            text = tree.unnest().sql("spark")
+            place = int(text) if text.isdigit() else 0
             if not 1 <= place <= len(items):
-                raise bad(
-                    f"GROUP BY position {tree.this} is not in the SELECT list", "RV-GROUP-POSITION", tree
-                )
+                raise bad(f"GROUP BY position {text} is not in the SELECT list", "RV-GROUP-POSITION", tree)
             tree = items[place - 1]
         else:
             tree = aliases_replaced(tree, node, scope)

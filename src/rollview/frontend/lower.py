@@ -99,17 +99,26 @@ class Lowering:
         clause = node.args.get("from_")
         if clause is None:
             raise never("a view without FROM never changes", "RV-NO-FROM", node, "store such rows in a table")
-        scope = self.item(clause.this, ctes)
-        for join in [*(clause.this.args.get("joins") or ()), *(node.args.get("joins") or ())]:
+        return self.joined(self.item(clause.this, ctes), node, ctes)
+
+    def joined(self, scope: Scope, node: exp.Expr, ctes: Mapping[str, exp.Query]) -> Scope:
+        """The scope after the joins that hang on a node."""
+        for join in node.args.get("joins") or ():
             self.join(scope, join, ctes)
         return scope
 
     def item(self, node: exp.Expr, ctes: Mapping[str, exp.Query]) -> Scope:
+        """One item of FROM with the joins inside it: ``a``, ``(SELECT …) a``, ``(a JOIN b ON …)``."""
+        return self.joined(self.bare_item(node, ctes), node, ctes)
+
+    def bare_item(self, node: exp.Expr, ctes: Mapping[str, exp.Query]) -> Scope:
         for unsupported in ("pivots", "sample", "laterals", "when", "version"):
             if node.args.get(unsupported):
                 raise not_yet(f"{unsupported.upper().rstrip('S')} in FROM", "RV-FROM", node)
         if isinstance(node, exp.Subquery):
-            if isinstance(node.this, exp.Table):
+            if is_join_group(node):
+                if node.alias:
+                    raise not_yet("an alias on a parenthesised join", "RV-FROM", node)
                 return self.item(node.this, ctes)
             lowered = self.query(node.this, ctes)
             self.refuse_modifiers(node)
@@ -166,9 +175,6 @@ class Lowering:
             predicate = self.scalars.lower(on, scope)
         if predicate is not None:
             scope.relation = Filter(scope.relation, predicate)
-        for nested in join.this.args.get("joins") or ():
-            if not isinstance(join.this, exp.Subquery):
-                self.join(scope, nested, ctes)
 
     def using(self, left: Scope, right: Scope, both: Scope, join: exp.Join) -> Scalar | None:
         tests = []
@@ -204,6 +210,14 @@ class Lowering:
             value = node.args.get(argument)
             if value:
                 raise not_yet(what, code, value if isinstance(value, exp.Expr) else node)
+
+
+def is_join_group(node: exp.Subquery) -> bool:
+    """Parentheses around tables and joins, not around a query."""
+    inner = node.this
+    if isinstance(inner, exp.Subquery):
+        return bool(inner.alias or inner.args.get("joins")) or is_join_group(inner)
+    return not isinstance(inner, exp.Query)
 
 
 def lower(tree: exp.Query, tables: Tables, scalars: Scalars) -> tuple[Lowered, tuple[str, ...]]:

@@ -193,6 +193,8 @@ def pruned(node: Relation, used: frozenset[str]) -> Relation:
             return pruned_union(node, used)
         case Aggregate():
             measures = tuple(m for m in node.measures if m.name in used)
+            if not node.keys:
+                measures = measures or node.measures[:1]  # SQL has no relation without columns
             arguments = [m.argument for m in measures if m.argument is not None]
             below = frozenset().union(*(e.columns for e in [*(e for _, e in node.keys), *arguments]))
             return Aggregate(pruned(node.source, below), node.keys, measures, node.grouped)

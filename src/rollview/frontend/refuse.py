@@ -46,9 +46,10 @@ def position(node: exp.Expr | None) -> Position | None:
     if node is None:
         return None
     for part in node.walk():
-        if "line" in part.meta:
-            start = part.meta.get("col", 1) - (part.meta.get("end", 0) - part.meta.get("start", 0))
-            return Position(part.meta["line"], max(1, start))
+        line = part.meta_get("line")
+        if line is not None:
+            width = part.meta_get("end", 0) - part.meta_get("start", 0)
+            return Position(line, max(1, part.meta_get("col", 1) - width))
     return None
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rollview.algebra.scalar import Scalar, col
+from rollview.algebra.scalar import Scalar, col, operand
 from rollview.frontend.refuse import (
     AGGREGATES,
     ARGUMENT_FREE_ONLY,
@@ -48,14 +48,10 @@ class Scalars:
         return self.resolve(tree, scope)
 
     def resolve(self, tree: exp.Expr, scope: Scope) -> Scalar:
-        bound = lambda_parameters(tree)
-
         def replace(node: exp.Expr) -> exp.Expr:
-            if isinstance(node, exp.Column) and node.name.lower() not in bound:
-                return scope.resolve(node).tree.copy()
-            return node
+            return operand(scope.resolve(node).tree) if isinstance(node, exp.Column) else node
 
-        return Scalar(strip_comments(tree.copy()).transform(replace))
+        return Scalar(bare(tree).transform(replace, copy=False))
 
     def select_item(self, item: exp.Expr, scope: Scope) -> Iterator[tuple[str, Scalar]]:
         """(name, expression) of one item of a SELECT list; a star is many."""
@@ -121,11 +117,10 @@ def is_grouping(node: exp.Select) -> bool:
     return any(has_aggregate(e) and not list(e.find_all(exp.Window)) for e in node.expressions)
 
 
-def lambda_parameters(tree: exp.Expr) -> set[str]:
-    return {p.name.lower() for node in tree.find_all(exp.Lambda) for p in node.expressions}
-
-
-def strip_comments(tree: exp.Expr) -> exp.Expr:
-    for node in tree.walk():
+def bare(tree: exp.Expr) -> exp.Expr:
+    """A copy without comments and positions: only what it means."""
+    copy = tree.copy()
+    for node in copy.walk():
         node.pop_comments()
-    return tree
+        node.meta.clear()
+    return copy

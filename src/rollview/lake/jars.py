@@ -26,13 +26,17 @@ PACKAGES = (
     "org.xerial:sqlite-jdbc:3.53.4.0",
     "org.postgresql:postgresql:42.7.14",
 )
+"""What Spark must have to work in a warehouse."""
+LOCAL_PACKAGES = ("com.globalmentor:hadoop-bare-naked-local-fs:0.1.0",)
+"""What our own local Spark has besides: a local file system that starts no process per file (see session.py)."""
 _UNNEEDED = ("org.slf4j:slf4j-api", "org.checkerframework:checker-qual")
+_ALL = PACKAGES + LOCAL_PACKAGES
 _ABANDONED = 24 * 3600.0
 
 
 def jars() -> tuple[Path, ...]:
-    """The jars of PACKAGES, fetched at first use."""
-    kept = cache_dir() / "jars" / hashlib.sha256(",".join(PACKAGES).encode()).hexdigest()[:16]
+    """The jars of all these packages, fetched at first use."""
+    kept = cache_dir() / "jars" / hashlib.sha256(",".join(_ALL).encode()).hexdigest()[:16]
     if not kept.is_dir():
         _fetch(kept)
     return tuple(sorted(kept.glob("*.jar")))
@@ -53,7 +57,7 @@ def _fetch(kept: Path) -> None:
         command = [
             str(spark_home() / "bin" / "spark-submit"),
             *("--conf", f"spark.jars.ivy={work}"),
-            *("--packages", ",".join(PACKAGES)),
+            *("--packages", ",".join(_ALL)),
             *("--exclude-packages", ",".join(_UNNEEDED)),
             str(nothing),
         ]
@@ -65,9 +69,9 @@ def _fetch(kept: Path) -> None:
             }
             done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         fetched = work / "jars"
-        if done.returncode or len(list(fetched.glob("*.jar"))) != len(PACKAGES):
+        if done.returncode or len(list(fetched.glob("*.jar"))) != len(_ALL):
             raise BadInput(
-                "Spark could not fetch the jars it needs: " + ", ".join(PACKAGES),
+                "Spark could not fetch the jars it needs: " + ", ".join(_ALL),
                 code="RV-JARS",
                 hint=f"Check that this machine reaches a Maven repository; Spark's own report is in {log}",
             )

@@ -59,6 +59,9 @@ _LOCAL: dict[str, str] = {
     "spark.sql.shuffle.partitions": str(2 * _CORES),
     "spark.default.parallelism": str(_CORES),
     "spark.locality.wait": "0s",
+    # Without Hadoop's native library, its own local file system starts a chmod process for every file: eleven
+    # for a small append. This one asks Java instead, and halves the time of the append.
+    "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
     "spark.sql.parquet.pushdown.inFilterThreshold": "2000",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     "spark.sql.codegen.cache.maxEntries": "2000",

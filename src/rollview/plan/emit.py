@@ -26,7 +26,10 @@ from rollview.algebra.relation import (
 )
 from rollview.algebra.scalar import Scalar
 from rollview.errors import BrokenInvariant
-from rollview.names import COUNT
+from rollview.names import COUNT, PREFIX
+
+SHARED = f"{PREFIX}part"
+"""the name of a CTE; reserved, so that it hides no table"""
 
 Bind = Callable[[Scan], exp.Table]
 """The table expression that a scan reads."""
@@ -71,16 +74,20 @@ class Emitter:
 
     def __init__(self, bind: Bind) -> None:
         self.bind = bind
-        self.aliases: Counter[str] = Counter()
+        self.aliases: set[str] = set()
         self.shared: dict[Relation, str] = {}
         self.ctes: list[tuple[str, exp.Query]] = []
 
     def alias(self, stem: str) -> str:
-        self.aliases[stem] += 1
-        return stem if self.aliases[stem] == 1 else f"{stem}_{self.aliases[stem]}"
+        candidate, n = stem, 1
+        while candidate.lower() in self.aliases:
+            n += 1
+            candidate = f"{stem}_{n}"
+        self.aliases.add(candidate.lower())
+        return candidate
 
     def query(self, node: Relation) -> exp.Query:
-        if isinstance(node, UnionAll) and len(node.inputs) > 1:
+        if isinstance(node, UnionAll):
             return self.union(node)
         if isinstance(node, Aggregate):
             return self.aggregate(node)
@@ -89,7 +96,7 @@ class Emitter:
 
     def statement(self, node: Relation) -> exp.Query:
         for part in repeated(node):
-            self.ctes.append((name := self.alias("part"), self.query(part)))
+            self.ctes.append((name := self.alias(SHARED), self.query(part)))
             self.shared[part] = name
         query = self.query(node)
         for name, body in self.ctes:
@@ -98,7 +105,7 @@ class Emitter:
 
     def piece(self, node: Relation) -> Piece:
         if node in self.shared:
-            alias = self.alias(self.shared[node] + "_of")
+            alias = self.alias("p")
             source = exp.alias_(table(self.shared[node]), alias, table=True, quoted=True)
             return Piece(source, {n: column(alias, n) for n in node.names})
         match node:
@@ -194,10 +201,7 @@ def column(alias: str, name: str) -> exp.Column:
 
 def not_ordinal(tree: exp.Expr) -> exp.Expr:
     """GROUP BY 1 means the first column; a constant key must not look like that."""
-    bare = tree.unnest()
-    if isinstance(bare, exp.Literal) and not bare.is_string:
-        return exp.cast(bare.copy(), "int" if bare.is_int else "double")
-    return tree
+    return exp.cast(tree.copy(), "int") if Scalar(tree).is_integer else tree
 
 
 def repeated(node: Relation) -> list[Relation]:

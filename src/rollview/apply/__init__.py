@@ -1,0 +1,1 @@
+"""View delta → extent, in one published commit. Never reads base tables."""

@@ -1,0 +1,234 @@
+"""Merging a change into an extent.
+
+One MERGE where the rows it may touch are few: the extent is small, or key bounds leave little of it. Otherwise an upsert would shuffle
+the whole extent, so matched rows and new rows go as two commits to a branch, and one fast-forward publishes both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from rollview.capture.net import row_codes
+from rollview.lake.bounds import bounds, file_filter
+from rollview.lake.lake import Commit, Lake, TableRef
+from rollview.names import COUNT
+from rollview.plan.emit import column, ident
+from rollview.plan.merge import SOURCE, TARGET, Bounds, merge_rows, merge_states, same_key
+from rollview.steps import reached
+
+FEW_BYTES = 64 * 1024 * 1024
+BRANCH = "rollview_apply"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A computed change: `name` is what SQL reads; `rows` are there only if it is small and on the driver."""
+
+    name: exp.Table
+    rows: pa.Table | None
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What one apply did to the extent."""
+
+    inserted: int
+    updated: int
+    deleted: int
+
+
+class Applier:
+    """Applies changes to one extent; every commit carries `properties`."""
+
+    def __init__(
+        self, lake: Lake, extent: TableRef, properties: Mapping[str, str], *, few_bytes: int = FEW_BYTES
+    ) -> None:
+        self.lake = lake
+        self.extent = extent
+        self.properties = properties
+        self.few_bytes = few_bytes
+
+    def is_small(self) -> bool:
+        commit = self.lake.commit(self.extent)
+        return commit is None or commit.number("total-files-size") <= self.few_bytes
+
+    def few(self, rows: pa.Table | None, key: Sequence[str]) -> bool:
+        """May a single MERGE touch only little of the extent?"""
+        if self.is_small():
+            return True
+        if rows is None:
+            return False
+        files = self.lake.load(self.extent).scan(row_filter=file_filter(rows, key)).plan_files()
+        return sum(f.file.file_size_in_bytes for f in files) <= self.few_bytes
+
+    # --- aggregates -----------------------------------------------------------------------------------
+
+    def states(
+        self, source: exp.Expression, rows: pa.Table | None, key: Sequence[str], states: Sequence[str], *, keep_empty: bool
+    ) -> Applied:
+        """V ⊔ □V. `source` is a query (fused: computed inside the MERGE) or a bound change."""
+        near = bounds(rows, key) if rows is not None else {}
+        if rows is None or not key or self.few(rows, key):
+            statement = merge_states(self.extent.tree(), source, key, states, keep_empty=keep_empty, bounds=near)
+            self.lake.merge(statement, self.properties)
+            return self.counted()
+        return self.split_states(source, rows, key, states, near)
+
+    def split_states(
+        self,
+        source: exp.Expression,
+        rows: pa.Table,
+        key: Sequence[str],
+        states: Sequence[str],
+        near: Mapping[str, Bounds],
+    ) -> Applied:
+        matched = self.matched(source, key, near)
+        known = np.isin(*paired_codes(rows.select(list(key)), matched))
+        fresh = rows.filter(pa.array(~known))
+        statement = merge_states(self.extent.tree(), source, key, states, keep_empty=False, bounds=near)
+        statement.args["whens"].expressions.pop()  # matched rows only
+        return self.split(statement if known.any() else None, fresh)
+
+    def matched(self, source: exp.Expression, key: Sequence[str], near: Mapping[str, Bounds]) -> pa.Table:
+        """The keys of the change that the extent has: the change is broadcast, the extent is read once, nothing is shuffled."""
+        hint = exp.Hint(expressions=[exp.Anonymous(this="BROADCAST", expressions=[exp.Column(this=ident(SOURCE))])])
+        query = exp.select(*(column(SOURCE, k) for k in key)).from_(
+            exp.alias_(self.extent.tree(), TARGET, table=True, quoted=True)
+        )
+        query = query.join(exp.alias_(source.copy(), SOURCE, table=True, quoted=True), on=same_key(key, near))
+        query.set("hint", hint)
+        return self.lake.fetch(query)
+
+    # --- rows -----------------------------------------------------------------------------------------
+
+    def rows(
+        self, change: Change, key: Sequence[str], columns: Sequence[str], *, unique: bool, inserts_only: bool
+    ) -> Applied:
+        """Signed rows into a keyed or bag extent."""
+        if inserts_only:
+            return self.append(change, columns)
+        if not unique:
+            change = self.repeated(change, columns)
+        rows = change.rows
+        near = bounds(rows, key) if rows is not None else {}
+        if self.few(rows, key):
+            statement = merge_rows(self.extent.tree(), change.name, key, columns, insert=True, bounds=near)
+            self.lake.merge(statement, self.properties)
+            return self.counted()
+        statement = merge_rows(self.extent.tree(), change.name, key, columns, insert=False, bounds=near)
+        if rows is None:
+            gained = self.selected(change, columns)
+            return self.split_frames(statement, gained)
+        counts = rows.column(COUNT).to_numpy()
+        fresh = rows.filter(pa.array(counts > 0)).select(list(columns))
+        return self.split(statement if (counts < 0).any() else None, fresh)
+
+    def append(self, change: Change, columns: Sequence[str]) -> Applied:
+        self.lake.append(self.extent, self.selected(change, columns), self.properties)
+        commit = self.lake.commit(self.extent)
+        return Applied(commit.number("added-records") if commit else 0, 0, 0)
+
+    def selected(self, change: Change, columns: Sequence[str]):  # type: ignore[no-untyped-def]
+        query = exp.select(*(exp.Column(this=ident(c)) for c in columns)).from_(change.name.copy())
+        gained = exp.GT(this=exp.Column(this=ident(COUNT)), expression=exp.Literal.number(0))
+        return self.lake.run(query.where(gained))
+
+    def repeated(self, change: Change, columns: Sequence[str]) -> Change:
+        """For a bag: each changed row once to delete all its copies, and as many copies to insert as must remain."""
+        query = bag_source(change.name, self.extent.tree(), columns)
+        if change.rows is None:
+            frame = self.lake.run(query).persist()
+            return Change(self.lake.bind(BAG, frame), None)
+        counts = change.rows.column(COUNT).to_numpy()
+        if (counts == 1).all():
+            return change
+        rows = self.lake.fetch(query)
+        return Change(self.lake.bind(BAG, rows), rows)
+
+    # --- two commits, one publication -----------------------------------------------------------------
+
+    def split(self, matched: exp.Merge | None, fresh: pa.Table) -> Applied:
+        frame = self.lake.spark.createDataFrame(fresh) if fresh.num_rows else None
+        return self.split_frames(matched, frame)
+
+    def split_frames(self, matched: exp.Merge | None, fresh) -> Applied:  # type: ignore[no-untyped-def]
+        if matched is None and fresh is not None:
+            self.lake.append(self.extent, fresh, self.properties)
+            return self.counted()
+        if fresh is None and matched is not None:
+            self.lake.merge(matched, self.properties)
+            return self.counted()
+        if matched is None:
+            return Applied(0, 0, 0)
+        self.lake.start_branch(self.extent, BRANCH)
+        matched.set("this", exp.alias_(self.extent.tree(BRANCH), TARGET, table=True, quoted=True))
+        self.lake.merge(matched, self.properties)
+        reached("apply.matched")
+        self.lake.append(self.extent, fresh, self.properties, branch=BRANCH)
+        reached("apply.branch")
+        self.lake.publish_branch(self.extent, BRANCH)
+        return self.counted(parents=1)
+
+    def counted(self, parents: int = 0) -> Applied:
+        """Inserted, updated and deleted rows as the commits themselves say."""
+        table = self.lake.load(self.extent)
+        snapshot = table.current_snapshot()
+        inserted = updated = deleted = 0
+        for _ in range(parents + 1):
+            if snapshot is None or snapshot.summary is None:
+                break
+            facts = Commit(snapshot.snapshot_id, snapshot.summary.additional_properties)
+            merged = "spark.merge-into.num-target-rows-inserted" in facts.properties
+            inserted += facts.number("spark.merge-into.num-target-rows-inserted" if merged else "added-records")
+            updated += facts.number("spark.merge-into.num-target-rows-updated")
+            deleted += facts.number("spark.merge-into.num-target-rows-deleted")
+            snapshot = table.snapshot_by_id(snapshot.parent_snapshot_id) if snapshot.parent_snapshot_id else None
+        return Applied(inserted, updated, deleted)
+
+
+BAG = "__bag_change"
+
+
+def bag_source(change: exp.Table, extent: exp.Table, columns: Sequence[str]) -> exp.Query:
+    """Rows with -1 (delete every copy) and rows with +1 (insert one copy), from net counts and the copies there are.
+
+    A row that only gains copies needs no look-up. A row that loses k of its n copies is deleted and n - k copies come back.
+    """
+    names = [exp.Column(this=ident(c)) for c in columns]
+    count = exp.Column(this=ident(COUNT))
+    lost = exp.LT(this=count.copy(), expression=exp.Literal.number(0))
+    same = [exp.NullSafeEQ(this=column("d", c), expression=column("e", c)) for c in columns]
+    source = exp.alias_(change.copy(), "d", table=True)
+    present = (
+        exp.select(*(column("e", c) for c in columns), exp.alias_(exp.Add(this=exp.Count(this=exp.Star()), expression=exp.Max(this=column("d", COUNT))), "copies"))
+        .from_(exp.alias_(extent.copy(), "e", table=True))
+        .join(source, on=exp.and_(*same, exp.LT(this=column("d", COUNT), expression=exp.Literal.number(0))))
+        .group_by(*(column("e", c) for c in columns))
+    )
+    gained = exp.select(*names, exp.alias_(count.copy(), "copies")).from_(change.copy()).where(
+        exp.GT(this=count.copy(), expression=exp.Literal.number(0))
+    )
+    wanted = exp.Union(this=gained, expression=present, distinct=False)
+    one = exp.cast(exp.Literal.number(1), "bigint")
+    copies = exp.cast(exp.column("copies"), "int")
+    repeat = exp.Explode(this=exp.Anonymous(this="ARRAY_REPEAT", expressions=[one, copies]))
+    inserts = (
+        exp.select(*(n.copy() for n in names), exp.alias_(repeat, COUNT, quoted=True))
+        .from_(exp.Subquery(this=wanted, alias=exp.TableAlias(this=ident("w"))))
+        .where(exp.GT(this=exp.column("copies"), expression=exp.Literal.number(0)))
+    )
+    minus = exp.cast(exp.Literal.number(-1), "bigint")
+    deletes = exp.select(*(n.copy() for n in names), exp.alias_(minus, COUNT, quoted=True)).from_(change.copy()).where(lost)
+    return exp.Union(this=deletes, expression=inserts, distinct=False)
+
+
+def paired_codes(left: pa.Table, right: pa.Table) -> tuple[np.ndarray, np.ndarray]:
+    """Codes of two tables' rows that are equal iff the rows are."""
+    both = pa.concat_tables([left, right.cast(left.schema)])
+    codes = row_codes(both)
+    return codes[: left.num_rows], codes[left.num_rows :]

@@ -1,0 +1,52 @@
+"""A relation of the warehouse, as the compiler and the runtime see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rollview.algebra.schema import BaseTable, Column, ForeignKey, Schema
+from rollview.catalog.relations import Relation
+from rollview.catalog.store import ControlStore
+from rollview.lake.lake import TableRef, engine_table, user_table
+from rollview.names import extent_table, log_table
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A relation of the warehouse, as the compiler and the runtime see it."""
+
+    base: BaseTable
+    relation: Relation
+
+    @property
+    def name(self) -> str:
+        return self.relation.name
+
+    @property
+    def log(self) -> TableRef:
+        return engine_table(log_table(self.name))
+
+    @property
+    def extent(self) -> TableRef:
+        """Where its rows are kept; an attached table has none of ours."""
+        return engine_table(extent_table(self.name)) if self.relation.kind == "view" else user_table(self.name)
+
+    @property
+    def definition(self) -> Mapping[str, Any]:
+        return self.relation.definition
+
+
+def stored(relation: Relation) -> Stored:
+    columns: Schema = tuple(Column(c.name, c.type, c.nullable) for c in relation.columns)
+    references = tuple(
+        ForeignKey(tuple(fk["columns"]), fk["table"], tuple(fk["referenced"]))
+        for fk in relation.definition.get("foreign_keys", ())
+    )
+    return Stored(BaseTable(relation.name.lower(), columns, relation.key, references), relation)
+
+
+def all_stored(control: ControlStore) -> dict[str, Stored]:
+    """Every ready relation by lower-case name."""
+    return {r.name.lower(): stored(r) for r in control.relations.list(state="ready")}

@@ -1,0 +1,68 @@
+"""Spark's errors in our words: whose fault, a stable code, the place in the SQL, no stack trace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+
+from rollview.errors import BadInput, Position, RollviewError, SourceError
+
+CODES = {
+    "UNRESOLVED_COLUMN": "RV-UNKNOWN-COLUMN",
+    "AMBIGUOUS_REFERENCE": "RV-AMBIGUOUS",
+    "TABLE_OR_VIEW_NOT_FOUND": "RV-UNKNOWN-TABLE",
+    "UNRESOLVED_ROUTINE": "RV-UNKNOWN-FUNCTION",
+    "DATATYPE_MISMATCH": "RV-TYPE",
+    "ARITHMETIC_OVERFLOW": "RV-OVERFLOW",
+    "NUMERIC_VALUE_OUT_OF_RANGE": "RV-OVERFLOW",
+    "CAST_OVERFLOW": "RV-OVERFLOW",
+    "CAST_INVALID_INPUT": "RV-CAST",
+    "DIVIDE_BY_ZERO": "RV-DIVIDE-BY-ZERO",
+    "MISSING_AGGREGATION": "RV-NOT-GROUPED",
+    "PARSE_SYNTAX_ERROR": "RV-SYNTAX",
+}
+HINT = "the statement fails in Spark itself; run it as a query to see why"
+
+
+@contextmanager
+def translated(statement: str) -> Iterator[None]:
+    """Spark's exceptions leave as rollview's."""
+    try:
+        yield
+    except RollviewError:
+        raise
+    except PySparkException as error:
+        raise translate(error, statement) from None
+
+
+def translate(error: PySparkException, statement: str) -> RollviewError:
+    condition = error.getCondition() or ""
+    message = first_line(str(error))
+    code = next((ours for theirs, ours in CODES.items() if condition.startswith(theirs)), None)
+    if code is not None:
+        return BadInput(message, code=code, position=position(error, statement), hint=HINT)
+    if isinstance(error, AnalysisException | ParseException):
+        return BadInput(message, code="RV-SQL", position=position(error, statement), hint=HINT)
+    return SourceError(message, code="RV-SPARK", hint="see Spark's log", retryable=False)
+
+
+def position(error: PySparkException, statement: str) -> Position | None:
+    try:
+        contexts = error.getQueryContext()
+    except Exception:  # not every error has one, and Spark Connect may refuse
+        return None
+    for context in contexts or ():
+        start = context.startIndex()
+        if start is not None and 0 <= start <= len(statement):
+            before = statement[:start]
+            return Position(before.count("\n") + 1, start - (before.rfind("\n") + 1) + 1)
+    return None
+
+
+def first_line(text: str) -> str:
+    """The message without the plan and the stack that Spark appends."""
+    line = next((part for part in text.splitlines() if part.strip()), "Spark failed")
+    return re.sub(r"\s*SQLSTATE: \w+\s*$", "", re.sub(r"^\[[A-Z_.]+\]\s*", "", line)).strip()

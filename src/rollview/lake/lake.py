@@ -1,0 +1,351 @@
+"""The lake: Spark and pyiceberg on one catalog. The only place that runs SQL, reads and writes tables."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import NoSuchTableError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from sqlglot import exp
+from sqlglot import to_table as parse_table
+
+from rollview.algebra.schema import Column, Schema
+from rollview.errors import BadInput
+from rollview.lake.arrow import refuse_other_columns
+from rollview.lake.errors import translated
+from rollview.lake.session import CATALOG
+from rollview.names import COUNT, ENGINE_NAMESPACE, TICK, USER_NAMESPACE
+from rollview.plan import emit
+from rollview.plan.emit import ident, sql
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+
+LOG_PROPERTIES = {
+    "format-version": "2",
+    "write.distribution-mode": "none",
+    "write.metadata.delete-after-commit.enabled": "true",
+    "write.metadata.previous-versions-max": "20",
+}
+EXTENT_PROPERTIES = {
+    "format-version": "3",
+    "write.delete.mode": "merge-on-read",
+    "write.update.mode": "merge-on-read",
+    "write.merge.mode": "merge-on-read",
+    "write.distribution-mode": "none",
+    "write.merge.distribution-mode": "none",
+    "write.delete.distribution-mode": "none",
+    "write.update.distribution-mode": "none",
+    "write.parquet.row-group-size-bytes": str(8 * 1024 * 1024),
+    "write.metadata.delete-after-commit.enabled": "true",
+    "write.metadata.previous-versions-max": "20",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TableRef:
+    """A table of the warehouse's catalog."""
+
+    namespace: str
+    name: str
+
+    def tree(self, branch: str | None = None) -> exp.Table:
+        if branch is None:
+            return emit.table(CATALOG, self.namespace, self.name)
+        return exp.Table(
+            this=exp.Dot(this=ident(self.name), expression=ident(f"branch_{branch}")),
+            db=ident(self.namespace),
+            catalog=ident(CATALOG),
+        )
+
+    def quoted(self, branch: str | None = None) -> str:
+        return sql(self.tree(branch))
+
+
+def engine_table(name: str) -> TableRef:
+    return TableRef(ENGINE_NAMESPACE, name)
+
+
+def user_table(name: str) -> TableRef:
+    return TableRef(USER_NAMESPACE, name.lower())
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A table's current snapshot: its id, and what its writer said of it."""
+
+    snapshot_id: int | None
+    properties: Mapping[str, str]
+
+    def number(self, name: str) -> int:
+        return int(self.properties.get(name) or 0)
+
+
+class Lake:
+    """Runs SQL trees on Spark, and small reads and appends through pyiceberg without a Spark job."""
+
+    def __init__(self, spark: SparkSession, catalog_url: str, warehouse: Path) -> None:
+        self.spark = spark
+        self.warehouse = warehouse
+        self.catalog = SqlCatalog(
+            CATALOG, uri=catalog_url, warehouse=warehouse.absolute().as_uri(), init_catalog_tables="true"
+        )
+        self._lock = threading.RLock()
+
+    # --- statements -----------------------------------------------------------------------------------
+
+    def run(self, statement: exp.Expression | str) -> DataFrame:
+        text = statement if isinstance(statement, str) else sql(statement)
+        with translated(text):
+            return self.spark.sql(text)
+
+    def fetch(self, query: exp.Expression | str, limit: int | None = None) -> pa.Table:
+        """One action; the rows on the driver."""
+        frame = self.run(query)
+        with translated(query if isinstance(query, str) else sql(query)):
+            return (frame if limit is None else frame.limit(limit)).toArrow()
+
+    def schema(self, query: exp.Expression | str) -> Schema:
+        """The types that Spark gives a query; no job."""
+        return columns_of(self.run(query))
+
+    @contextmanager
+    def in_warehouse(self) -> Iterator[None]:
+        """Unqualified names mean the warehouse's tables and views; afterwards the session is as it was."""
+        with self._lock:
+            catalog = self.spark.catalog.currentCatalog()
+            database = self.spark.catalog.currentDatabase()
+            self.spark.catalog.setCurrentCatalog(CATALOG)
+            self.spark.catalog.setCurrentDatabase(USER_NAMESPACE)
+            try:
+                yield
+            finally:
+                self.spark.catalog.setCurrentCatalog(catalog)
+                self.spark.catalog.setCurrentDatabase(database)
+
+    # --- temporary views ------------------------------------------------------------------------------
+
+    def bind(self, name: str, rows: pa.Table | DataFrame | exp.Expression) -> exp.Table:
+        """Give rows a name that SQL can read."""
+        if isinstance(rows, exp.Expression):
+            frame = self.run(rows)
+        elif isinstance(rows, pa.Table):
+            frame = self.spark.createDataFrame(rows)
+        else:
+            frame = rows
+        frame.createOrReplaceTempView(sql(ident(name)))
+        return emit.table(name)
+
+    def unbind(self, names: Iterable[str]) -> None:
+        for name in names:
+            self.spark.catalog.dropTempView(name)
+
+    # --- tables ---------------------------------------------------------------------------------------
+
+    def create_namespaces(self) -> None:
+        for namespace in (USER_NAMESPACE, ENGINE_NAMESPACE):
+            name = exp.Table(this=ident(namespace), db=ident(CATALOG))
+            self.run(exp.Create(this=name, kind="NAMESPACE", exists=True))
+
+    def create_table(self, ref: TableRef, columns: Schema, properties: Mapping[str, str]) -> None:
+        definitions = [
+            exp.ColumnDef(this=ident(c.name), kind=exp.DataType.build(c.type, dialect="spark")) for c in columns
+        ]
+        options = [exp.Property(this=exp.Literal.string(k), value=exp.Literal.string(v)) for k, v in properties.items()]
+        self.run(
+            exp.Create(
+                this=exp.Schema(this=ref.tree(), expressions=definitions),
+                kind="TABLE",
+                exists=True,
+                properties=exp.Properties(expressions=[exp.FileFormatProperty(this=exp.Var(this="iceberg")), *options]),
+            )
+        )
+
+    def create_log(self, ref: TableRef, columns: Schema) -> None:
+        stored = (*columns, Column(COUNT, "bigint"), Column(TICK, "bigint"))
+        self.create_table(ref, stored, LOG_PROPERTIES)
+
+    def create_view(self, name: str, query: exp.Query) -> None:
+        self.run(exp.Create(this=user_table(name).tree(), kind="VIEW", replace=True, expression=query))
+
+    def create_reader(self, name: str, foreign: str) -> None:
+        """The warehouse's name for a table that lives elsewhere."""
+        self.create_view(name, self.select_all(to_table(foreign)))
+
+    @staticmethod
+    def select_all(tree: exp.Table) -> exp.Select:
+        return exp.select(exp.Star()).from_(tree)
+
+    def drop(self, ref: TableRef, *, view: bool = False) -> None:
+        self.run(exp.Drop(this=ref.tree(), kind="VIEW" if view else "TABLE", exists=True))
+
+    def exists(self, ref: TableRef) -> bool:
+        return self.catalog.table_exists((ref.namespace, ref.name))
+
+    def load(self, ref: TableRef) -> Table:
+        return self.catalog.load_table((ref.namespace, ref.name))
+
+    def commit(self, ref: TableRef) -> Commit | None:
+        """The table's latest commit, read without Spark; None if there is no such table."""
+        try:
+            snapshot = self.load(ref).current_snapshot()
+        except NoSuchTableError:
+            return None
+        if snapshot is None:
+            return Commit(None, {})
+        summary = snapshot.summary
+        return Commit(snapshot.snapshot_id, dict(summary.additional_properties) if summary is not None else {})
+
+    # --- writing --------------------------------------------------------------------------------------
+
+    def append_small(self, ref: TableRef, rows: pa.Table, properties: Mapping[str, str]) -> None:
+        """Append by pyiceberg, without a Spark job. Only for format v2."""
+        table = self.load(ref)
+        table.append(rows.cast(table.schema().as_arrow()), snapshot_properties=dict(properties))
+
+    def append(
+        self,
+        ref: TableRef,
+        rows: DataFrame,
+        properties: Mapping[str, str],
+        *,
+        order: Sequence[str] = (),
+        spread: bool = False,
+        branch: str | None = None,
+    ) -> None:
+        """Append by Spark; sorted by `order` within each file, or across all of them if `spread`."""
+        keys = [F.col(sql(ident(c))) for c in order]
+        frame = rows
+        if keys:
+            frame = rows.orderBy(*keys) if spread else rows.coalesce(1).sortWithinPartitions(*keys)
+        writer = frame.writeTo(ref.quoted(branch))
+        for key, value in properties.items():
+            writer = writer.option(f"snapshot-property.{key}", value)
+        with translated("append"):
+            writer.append()
+
+    def append_signed(self, ref: TableRef, rows: DataFrame, tick: int, properties: Mapping[str, str]) -> None:
+        """Plain rows into a change log, all gained at one tick."""
+        stamped = rows.withColumns({COUNT: F.lit(1).cast("bigint"), TICK: F.lit(tick).cast("bigint")})
+        self.append(ref, stamped, properties)
+
+    def append_delta(self, ref: TableRef, rows: DataFrame, tick: int, properties: Mapping[str, str]) -> None:
+        """Netted signed rows into a change log, as elementary ones."""
+        count = F.col(sql(ident(COUNT)))
+        copies = F.explode(F.array_repeat(F.signum(count).cast("bigint"), F.abs(count).cast("int")))
+        stamped = rows.withColumn(COUNT, copies).withColumn(TICK, F.lit(tick).cast("bigint"))
+        self.append(ref, stamped, properties)
+
+    def overwrite(
+        self, ref: TableRef, rows: DataFrame, properties: Mapping[str, str], *, order: Sequence[str] = ()
+    ) -> None:
+        """Replace all rows in one commit, laid out by `order`."""
+        frame = rows.orderBy(*(F.col(sql(ident(c))) for c in order)) if order else rows
+        writer = frame.writeTo(ref.quoted())
+        for key, value in properties.items():
+            writer = writer.option(f"snapshot-property.{key}", value)
+        with translated("overwrite"):
+            writer.overwrite(F.lit(True))
+
+    def merge(self, statement: exp.Merge, properties: Mapping[str, str]) -> None:
+        """A MERGE whose commit carries the properties. Spark takes them from the session, so one at a time."""
+        with self._lock:
+            keys = {f"spark.sql.iceberg.snapshot-property.{k}": v for k, v in properties.items()}
+            for key, value in keys.items():
+                self.spark.conf.set(key, value)
+            try:
+                self.run(statement)
+            finally:
+                for key in keys:
+                    self.spark.conf.unset(key)
+
+    def start_branch(self, ref: TableRef, branch: str) -> None:
+        """A branch at main's present state; one that a dead process left behind is replaced."""
+        self.run(" ".join(["ALTER TABLE", ref.quoted(), "CREATE OR REPLACE BRANCH", sql(ident(branch))]))
+
+    def publish_branch(self, ref: TableRef, branch: str) -> None:
+        """Readers of main see everything that the branch has, at once."""
+        name = sql(exp.Dot(this=ident(ref.namespace), expression=ident(ref.name)))
+        arguments = [exp.Literal.string(a) for a in (name, "main", branch)]
+        forward = exp.Anonymous(this="fast_forward", expressions=arguments)
+        self.run("CALL " + sql(exp.Dot.build([ident(CATALOG), ident("system"), forward])))
+
+    def conform(
+        self,
+        frame: DataFrame,
+        columns: Schema,
+        table: str,
+        key: Sequence[str] | None,
+        extent: TableRef,
+        names: Sequence[str],
+    ) -> DataFrame:
+        """A user's frame in the table's columns and types; keys are checked before anything is written."""
+        refuse_other_columns([n.lower() for n in frame.columns], names, table)
+        given = frame.select(*(F.col(sql(ident(c.name))).cast(c.type).alias(c.name) for c in columns))
+        if not key:
+            return given
+        with translated("insert"):
+            self.check_frame_keys(given, table, key, extent)
+        return given
+
+    def check_frame_keys(self, frame: DataFrame, table: str, key: Sequence[str], extent: TableRef) -> None:
+        keys = [F.col(sql(ident(k))) for k in key]
+        missing = frame.filter(reduce(or_, [k.isNull() for k in keys])).limit(1).count()
+        if missing:
+            raise BadInput(f"a key column of {table} is NULL in some row", code="RV-NULL-KEY")
+        repeated = frame.groupBy(*keys).count().filter("count > 1").select(*keys).limit(1).collect()
+        if not repeated and self.live_rows(extent):
+            there = self.run(exp.select(*(exp.Column(this=ident(k)) for k in key)).from_(extent.tree()))
+            repeated = frame.select(*keys).join(there, on=list(key), how="left_semi").limit(1).collect()
+        if repeated:
+            shown = ", ".join(f"{k}={v!r}"[:80] for k, v in repeated[0].asDict().items())
+            raise BadInput(
+                f"the key {shown} would occur twice in {table}",
+                code="RV-DUPLICATE-KEY",
+                hint="use upsert to replace rows by key",
+            )
+
+    # --- reading without Spark ------------------------------------------------------------------------
+
+    def scan(self, ref: TableRef, condition: Any, columns: Sequence[str]) -> pa.Table:
+        """Rows by pyiceberg: file statistics prune, no Spark job."""
+        return self.load(ref).scan(row_filter=condition, selected_fields=tuple(columns)).to_arrow()
+
+
+    def rows_in(self, ref: TableRef, condition: Any) -> int:
+        """At most how many rows satisfy a condition, by the statistics of the files."""
+        return sum(task.file.record_count for task in self.load(ref).scan(row_filter=condition).plan_files())
+
+    def live_rows(self, ref: TableRef) -> int:
+        """How many rows a table has, as its last commit counts them."""
+        commit = self.commit(ref)
+        if commit is None:
+            return 0
+        return commit.number("total-records") - commit.number("total-position-deletes")
+
+
+def columns_of(frame: DataFrame) -> Schema:
+    return tuple(Column(f.name, f.dataType.simpleString(), f.nullable) for f in frame.schema.fields)
+
+
+def to_table(name: str) -> exp.Table:
+    """A table name as the user writes it, quoted part by part."""
+    tree = parse_table(name, dialect="spark")
+    for part in tree.find_all(exp.Identifier):
+        part.set("quoted", True)
+    return tree
+
+
+def is_frame(data: Any) -> bool:
+    return isinstance(data, DataFrame)
+

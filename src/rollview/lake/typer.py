@@ -1,0 +1,32 @@
+"""Types from Spark: the compiler's Typer over a lake."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from rollview.algebra.relation import Relation
+from rollview.algebra.schema import Schema
+from rollview.lake.lake import Lake, user_table
+from rollview.plan.emit import emit
+
+
+class SparkTyper:
+    """Asks Spark's analyser; no job runs."""
+
+    def __init__(self, lake: Lake) -> None:
+        self.lake = lake
+
+    def query(self, sql: str) -> Schema:
+        with self.lake.in_warehouse():
+            return self.lake.schema(sql)
+
+    def relation(self, node: Relation) -> Schema:
+        return self.lake.schema(emit(node, lambda scan: user_table(scan.table).tree()))
+
+    def is_builtin(self, function: str) -> bool:
+        return function in self.builtins
+
+    @cached_property
+    def builtins(self) -> frozenset[str]:
+        rows = self.lake.run("SHOW SYSTEM FUNCTIONS").toArrow()
+        return frozenset(str(name).lower() for name in rows.column(0).to_pylist())

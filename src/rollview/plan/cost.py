@@ -1,0 +1,60 @@
+"""A first cost model: seconds predicted from rows and bytes, calibrated by what earlier refreshes took.
+
+    incremental = start + rows of the deltas + bytes of base tables that are looked up + bytes of the extent that are merged
+    recompute   = start + bytes of all base tables + bytes of the extent written
+
+The rates are guesses; each view's own history scales them, per strategy. Only the comparison of the two matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+START = 0.4
+PER_DELTA_ROW = 6e-6
+PER_BYTE_READ = 1.2e-8
+PER_BYTE_MERGED = 1.5e-8
+PER_BYTE_WRITTEN = 3e-8
+HISTORY = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a refresh is going to touch."""
+
+    delta_rows: int
+    base_bytes: int
+    looked_up_bytes: int
+    extent_bytes: int
+    merged_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Seconds predicted for both ways."""
+
+    incremental: float
+    recompute: float
+
+    @property
+    def recompute_is_cheaper(self) -> bool:
+        return self.recompute < self.incremental
+
+
+def estimate(work: Work, incremental_scale: float = 1.0, recompute_scale: float = 1.0) -> Estimate:
+    incremental = (
+        START
+        + work.delta_rows * PER_DELTA_ROW
+        + work.looked_up_bytes * PER_BYTE_READ
+        + work.merged_bytes * PER_BYTE_MERGED
+    )
+    recompute = START + work.base_bytes * PER_BYTE_READ + work.extent_bytes * PER_BYTE_WRITTEN
+    return Estimate(incremental * incremental_scale, recompute * recompute_scale)
+
+
+def scale(pairs: Sequence[tuple[float | None, float | None]]) -> float:
+    """actual / predicted over the last refreshes of one strategy; 1 until there are any."""
+    ratios = [actual / predicted for predicted, actual in pairs if predicted and actual]
+    return min(20.0, max(0.05, median(ratios[:HISTORY]))) if ratios else 1.0

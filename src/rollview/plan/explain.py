@@ -1,0 +1,178 @@
+"""EXPLAIN: the same plan that runs, told to a person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from sqlglot import exp
+
+from rollview.algebra.relation import (
+    Aggregate,
+    Filter,
+    Join,
+    Project,
+    Relation,
+    Scan,
+    SemiJoin,
+    State,
+    UnionAll,
+)
+from rollview.algebra.schema import Tables
+from rollview.plan.compile import CompiledView
+from rollview.plan.emit import emit, sql, table
+from rollview.plan.extent import Kind
+from rollview.plan.maintain import Maintenance, maintain
+from rollview.plan.merge import merge_rows, merge_states
+from rollview.reasons import REASONS
+from rollview.rules.dispatch import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """What happens when one base table changes."""
+
+    table: str
+    how: str
+    scans: tuple[str, ...]
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Everything that is known about how a view is kept."""
+
+    view: str
+    policy: str
+    algebra: str
+    stored: str
+    strategies: Sequence[Strategy]
+    merge: str
+    reasons: Sequence[str]
+    cost: str
+
+    def __str__(self) -> str:
+        parts = [f"View {self.view} (policy {self.policy})", "", "Algebra", indent(self.algebra), "", "Stored"]
+        parts += [indent(self.stored), ""]
+        for strategy in self.strategies:
+            parts += [f"When {strategy.table} changes: {strategy.how}", indent("scans " + ", ".join(strategy.scans))]
+            parts += [indent(strategy.sql), ""]
+        if self.merge:
+            parts += ["Apply", indent(self.merge), ""]
+        if self.reasons:
+            parts += ["Reasons", *(indent(r) for r in self.reasons), ""]
+        parts += ["Cost", indent(self.cost)]
+        return "\n".join(parts)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "view": self.view,
+            "policy": self.policy,
+            "algebra": self.algebra,
+            "stored": self.stored,
+            "strategies": [
+                {"table": s.table, "how": s.how, "scans": list(s.scans), "sql": s.sql} for s in self.strategies
+            ],
+            "merge": self.merge,
+            "reasons": list(self.reasons),
+            "cost": self.cost,
+        }
+
+
+def explain(view: Any, compiled: CompiledView | None, base: Tables, last: Any) -> Explanation:
+    """`view` is the stored relation, `last` the newest row of its refresh history."""
+    policy = str(view.definition["policy"])
+    reasons = [reason(code) for code in [view.definition.get("recompute_reason")] if code]
+    if compiled is None:
+        text = "recomputed from " + view.definition["sql"]
+        return Explanation(view.name, policy, text, "its rows", (), "", reasons, cost(last))
+    reasons += [reason(code) for code in compiled.notes]
+    strategies = tuple(strategy(compiled, t, base) for t in sorted(compiled.reads))
+    merged = sql(merge_of(compiled), pretty=True)
+    return Explanation(
+        view.name, policy, tree(compiled.definition), stored(compiled), strategies, merged, reasons, cost(last)
+    )
+
+
+def strategy(view: CompiledView, changed: str, base: Tables) -> Strategy:
+    plan = maintain(view, {changed: Shape(updates=base[changed].key is not None)}, base)
+    scans = tuple(sorted({f"{s.table} {s.at.name}" for s in plan.scans}))
+    if plan.change is None:
+        return Strategy(changed, "nothing to do: the declared keys leave no term", scans, "")
+    return Strategy(changed, how(plan), scans, sql(emit(plan.change, placeholder), pretty=True))
+
+
+def how(plan: Maintenance) -> str:
+    if plan.kind is Kind.AGGREGATE:
+        return "change table, merged by addition"
+    return "signed delta, merged by key" if plan.kind is Kind.KEYED else "signed delta of a bag"
+
+
+def merge_of(view: CompiledView) -> exp.Merge:
+    extent = view.extent
+    if extent.states is not None:
+        names = [s.name for s in extent.states.all]
+        return merge_states(table("extent"), table("change"), extent.key, names, keep_empty=not extent.key)
+    return merge_rows(table("extent"), table("change"), extent.key, extent.columns, insert=True)
+
+
+def placeholder(scan: Scan) -> exp.Table:
+    return table(scan.table if scan.at is State.AFTER else f"{scan.table}@{scan.at.value}")
+
+
+def stored(view: CompiledView) -> str:
+    extent = view.extent
+    hidden = [c for c in extent.hidden]
+    lines = {
+        Kind.KEYED: f"one row per key ({', '.join(extent.key)})",
+        Kind.BAG: "rows, repeated as often as they occur (no key is known)",
+        Kind.AGGREGATE: f"one row of states per group ({', '.join(extent.key) or 'a single group'})",
+    }
+    text = lines[extent.kind]
+    return text + (f"\nbookkeeping: {', '.join(hidden)}" if hidden else "")
+
+
+def tree(node: Relation, depth: int = 0) -> str:
+    """The algebra, one operator a line."""
+    pad = "  " * depth
+    match node:
+        case Scan():
+            return f"{pad}{node.table}({', '.join(c for c, _ in node.columns)})"
+        case Filter():
+            return f"{pad}σ {node.predicate}\n{tree(node.source, depth + 1)}"
+        case Project():
+            shown = ", ".join(n if e.column == n else f"{n} = {e}" for n, e in node.columns)
+            return f"{pad}π {shown}\n{tree(node.source, depth + 1)}"
+        case Join():
+            on = f" {node.predicate}" if node.predicate is not None else ""
+            return f"{pad}⋈{on}\n{tree(node.left, depth + 1)}\n{tree(node.right, depth + 1)}"
+        case SemiJoin():
+            return f"{pad}⋉ {node.predicate}\n{tree(node.left, depth + 1)}\n{tree(node.right, depth + 1)}"
+        case UnionAll():
+            return f"{pad}⊎\n" + "\n".join(tree(i, depth + 1) for i in node.inputs)
+        case Aggregate():
+            keys = ", ".join(n if e.column == n else f"{n} = {e}" for n, e in node.keys)
+            measures = ", ".join(f"{m.name} = {m.function.value}({m.argument or '*'})" for m in node.measures)
+            return f"{pad}γ [{keys}] {measures}\n{tree(node.source, depth + 1)}"
+
+
+def cost(last: Any) -> str:
+    if last is None:
+        return "no refresh yet"
+    predicted = f"{last.predicted_cost:.3f} s" if last.predicted_cost is not None else "—"
+    return f"last: {last.strategy}, predicted {predicted}, actual {last.seconds:.3f} s, {last.jobs} jobs"
+
+
+def reason(code: str) -> str:
+    return f"{code}: {REASONS.get(code, 'see docs/limitations')}"
+
+
+def indent(text: str) -> str:
+    return "\n".join("  " + line for line in text.splitlines())

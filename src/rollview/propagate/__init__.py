@@ -1,0 +1,1 @@
+"""Who asks which query when: from change logs to the change of a view."""

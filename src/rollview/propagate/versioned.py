@@ -1,0 +1,170 @@
+"""Propagation over base tables that can be read as of a version: one query per changed input, no compensation.
+
+A span's deltas come from the change logs. Small ones are read without Spark and netted on the driver, which tells exactly what
+kinds of change there are (so terms that must be empty are left out); large ones stay in Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyiceberg.expressions import And, GreaterThan, LessThanOrEqual, NotIn
+from sqlglot import exp
+
+from rollview.algebra.relation import Scan, State
+from rollview.capture.net import net, row_codes
+from rollview.catalog import ControlStore
+from rollview.catalog.stored import Stored
+from rollview.lake.lake import Lake
+from rollview.names import COUNT, TICK, delta_view
+from rollview.plan.emit import column, ident, table
+from rollview.propagate.log_rows import log_rows
+from rollview.propagate.states import States
+from rollview.rules.dispatch import Shape
+
+SMALL_ROWS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """(since, upto]: the ticks that one step covers."""
+
+    since: int
+    upto: int
+
+
+@dataclass(slots=True)
+class Delta:
+    """A table's delta over the span: on the driver if small, else a query over its log."""
+
+    shape: Shape
+    rows: pa.Table | None
+    logged: int
+    """rows in the log, before netting"""
+
+
+class Versioned:
+    """Binds every scan of a maintenance query for one span."""
+
+    def __init__(
+        self,
+        lake: Lake,
+        control: ControlStore,
+        relations: Mapping[str, Stored],
+        span: Span,
+        *,
+        small_rows: int = SMALL_ROWS,
+    ) -> None:
+        self.lake = lake
+        self.control = control
+        self.relations = relations
+        self.span = span
+        self.small_rows = small_rows
+        self.states = States(lake, control, relations)
+        self.deltas: dict[str, Delta] = {}
+
+    def read(self, scans: Iterable[Scan]) -> dict[str, Shape]:
+        """Load the deltas of the tables that changed; what kinds of change each has."""
+        wanted: dict[str, list[str]] = {}
+        for scan in scans:
+            columns = wanted.setdefault(scan.table, [])
+            columns.extend(c for c, _ in scan.columns if c not in columns)
+        for name, columns in wanted.items():
+            stored = self.relations[name]
+            logged = self.logged(stored)
+            if logged == (0, 0):
+                continue
+            key = stored.base.key or ()
+            columns.extend(k for k in key if k not in columns)
+            self.deltas[name] = self.delta(stored, columns, logged)
+        return {name: d.shape for name, d in self.deltas.items() if d.shape.changed}
+
+    def logged(self, stored: Stored) -> tuple[int, int]:
+        """Rows gained and lost in the span, as the unit of work counted them; for a view, as many as its log may hold."""
+        if stored.relation.kind == "view":
+            rows = self.lake.rows_in(stored.log, self.condition(stored))
+            return rows, rows
+        totals = self.control.ticks.totals_of(stored.name, self.span.since, self.span.upto)
+        return totals.inserted, totals.deleted
+
+    def delta(self, stored: Stored, columns: list[str], logged: tuple[int, int]) -> Delta:
+        inserted, deleted = logged
+        keyed = stored.base.key is not None
+        if inserted + deleted > self.small_rows:
+            shape = Shape(inserted > 0, deleted > 0, keyed and inserted > 0 and deleted > 0)
+            self.bind_large(stored, columns)
+            return Delta(shape, None, inserted + deleted)
+        rows = net(self.lake.scan(stored.log, self.condition(stored), [*columns, COUNT]).select([*columns, COUNT]))
+        return Delta(self.bind_small(stored, rows), rows, inserted + deleted)
+
+    def condition(self, stored: Stored) -> Any:
+        """The span's rows, without those of transactions that never committed."""
+        span = And(GreaterThan(TICK, self.span.since), LessThanOrEqual(TICK, self.span.upto))
+        orphans = self.control.ticks.open_ticks(self.span.since, self.span.upto)
+        return And(span, NotIn(TICK, set(orphans))) if orphans else span
+
+    def bind_small(self, stored: Stored, rows: pa.Table) -> Shape:
+        counts = rows.column(COUNT).to_numpy()
+        name = stored.name.lower()
+        self.states.keep(delta_view(name, State.DELTA.value), rows)
+        if stored.base.key is None:
+            return Shape(bool((counts > 0).any()), bool((counts < 0).any()), updates=False)
+        codes = row_codes(rows.select(list(stored.base.key)))
+        both = np.intersect1d(codes[counts > 0], codes[counts < 0])
+        updated = np.isin(codes, both)
+        removed = ~updated & (counts < 0)
+        self.states.keep(delta_view(name, State.UPDATES.value), rows.filter(pa.array(updated)))
+        self.states.keep(delta_view(name, State.REMOVED.value), rows.filter(pa.array(removed)).drop_columns([COUNT]))
+        return Shape(bool((~updated & (counts > 0)).any()), bool(removed.any()), bool(updated.any()))
+
+    def bind_large(self, stored: Stored, columns: list[str]) -> None:
+        name = stored.name.lower()
+        delta = self.states.keep(delta_view(name, State.DELTA.value), self.log_query(stored, columns))
+        if stored.base.key is None:
+            return
+        self.states.keep(delta_view(name, State.UPDATES.value), by_sign(delta, columns, stored.base.key, opposite=True))
+        self.states.keep(delta_view(name, State.REMOVED.value), by_sign(delta, columns, stored.base.key, opposite=False))
+
+    def log_query(self, stored: Stored, columns: list[str]) -> exp.Query:
+        """The span's rows by Spark; net where the table has a key, so that each key is old, new or both."""
+        names = [exp.Column(this=ident(c)) for c in columns]
+        count = exp.Column(this=ident(COUNT))
+        query = log_rows(self.control, stored, columns, self.span.since, self.span.upto)
+        if stored.base.key is None:
+            return query.select(count)
+        total = exp.Sum(this=count)
+        netted = query.select(exp.alias_(total, COUNT, quoted=True)).group_by(*names)
+        return netted.having(exp.NEQ(this=total.copy(), expression=exp.Literal.number(0)))
+
+    def bind(self, scan: Scan) -> exp.Table:
+        """What a scan of the maintenance query reads."""
+        if scan.at in (State.DELTA, State.UPDATES, State.REMOVED):
+            return table(delta_view(scan.table, scan.at.value))
+        return self.states.at(scan.table, self.span.since if scan.at is State.BEFORE else self.span.upto)
+
+    def close(self) -> None:
+        self.states.close()
+
+
+def by_sign(delta: exp.Table, columns: list[str], key: tuple[str, ...], *, opposite: bool) -> exp.Query:
+    """Rows whose key also occurs with the other sign; or lost rows whose key does not, as plain rows."""
+
+    def is_(alias: str, comparison: type[exp.Binary]) -> exp.Expression:
+        return comparison(this=column(alias, COUNT), expression=exp.Literal.number(0))
+
+    same = [exp.NullSafeEQ(this=column("e", k), expression=column("d", k)) for k in key]
+    other = exp.alias_(delta.copy(), "e", table=True)
+    selected = [column("d", c) for c in columns]
+    outer = exp.select(*selected).from_(exp.alias_(delta.copy(), "d", table=True))
+    inner = exp.select(exp.Literal.number(1)).from_(other).where(*same)
+    if not opposite:
+        gone = exp.Not(this=exp.Exists(this=inner.where(is_("e", exp.GT))))
+        return outer.where(is_("d", exp.LT), gone)
+    signs = exp.NEQ(
+        this=exp.Paren(this=is_("e", exp.GT)), expression=exp.Paren(this=is_("d", exp.GT))
+    )
+    return outer.select(column("d", COUNT)).where(exp.Exists(this=inner.where(signs)))

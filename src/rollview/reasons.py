@@ -1,0 +1,25 @@
+"""Reason codes and what they mean: one table for messages, explain and the documentation."""
+
+from __future__ import annotations
+
+REASONS: dict[str, str] = {
+    "RV-AGGREGATE": "this aggregate function is not maintained from changes yet",
+    "RV-AGGREGATE-DISTINCT": "DISTINCT inside an aggregate is not maintained from changes yet",
+    "RV-AVG-PRECISION": "an average of such wide decimals cannot be derived exactly from a sum and a count",
+    "RV-CHEAPER": "the change is so large that the cost model expects a recompute to be faster",
+    "RV-DISTINCT": "SELECT DISTINCT is not maintained from changes yet",
+    "RV-FLOAT-REDERIVE": "floating-point sums are derived anew after many additions and subtractions",
+    "RV-FLOAT-SUM": "a floating-point sum is kept by adding and subtracting: it may differ from a recompute in the last digits, "
+    "and is derived anew from time to time; NaN and infinities are counted apart and exact",
+    "RV-FROM": "this kind of FROM item is not maintained from changes yet",
+    "RV-GENERATOR": "generator functions are not maintained from changes yet",
+    "RV-GROUPING-SETS": "GROUPING SETS, ROLLUP and CUBE are not maintained from changes yet",
+    "RV-LATERAL": "LATERAL VIEW is not maintained from changes yet",
+    "RV-LIMIT": "LIMIT and OFFSET are not maintained from changes yet",
+    "RV-ORDER-IGNORED": "a stored view has no order; ORDER BY without LIMIT is ignored",
+    "RV-POLICY-FULL": "the view's policy is full",
+    "RV-SET-OPERATION": "only UNION ALL is maintained from changes yet",
+    "RV-SUBQUERY": "subqueries in expressions are not maintained from changes yet",
+    "RV-UPSTREAM-RECOMPUTED": "a view below was recomputed, so there is no delta of it to go on from",
+    "RV-WINDOW": "window functions are not maintained from changes yet",
+}

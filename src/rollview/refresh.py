@@ -1,0 +1,363 @@
+"""Refresh: propagate, then apply. One view, one span, one commit.
+
+The extent's own commit carries the tick that it holds; it is believed before the control database. So each step may be
+repeated, and a process may die between any two of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from rollview.algebra.relation import State, scans
+from rollview.apply.log import ViewLog
+from rollview.apply.merge import Applied, Applier, Change
+from rollview.catalog import ControlStore, HistoryRow
+from rollview.catalog.stored import Stored
+from rollview.errors import RollviewError, UnsupportedView
+from rollview.lake.jobs import JobCounter
+from rollview.lake.keys import KnownKeys
+from rollview.lake.lake import Lake
+from rollview.names import PROPERTY_PLAN, PROPERTY_TICK, PROPERTY_VIEW
+from rollview.plan.compile import CompiledView
+from rollview.plan.cost import Estimate, Work, estimate, scale
+from rollview.plan.emit import emit
+from rollview.plan.extent import Kind
+from rollview.plan.maintain import Maintenance, maintain
+from rollview.plan.restrict import restrict
+from rollview.propagate.at_tick import at_tick
+from rollview.propagate.states import States
+from rollview.propagate.versioned import Span, Versioned
+from rollview.report import Report
+from rollview.steps import reached
+
+SMALL_ROWS = 100_000
+REDERIVE_AFTER = 200
+"""incremental refreshes of a floating-point sum before it is derived anew"""
+CHANGE = "__change"
+
+
+class Refresh:
+    """One refresh of one view; keeps time and counts jobs as it goes."""
+
+    def __init__(
+        self,
+        lake: Lake,
+        control: ControlStore,
+        relations: Mapping[str, Stored],
+        view: Stored,
+        compiled: CompiledView | None,
+        *,
+        small_rows: int = SMALL_ROWS,
+        few_bytes: int | None = None,
+    ) -> None:
+        self.lake = lake
+        self.control = control
+        self.relations = relations
+        self.view = view
+        self.compiled = compiled
+        self.small_rows = small_rows
+        self.few_bytes = few_bytes
+        self.phases: dict[str, float] = {}
+        self.jobs = JobCounter(lake.spark)
+        self.predicted: Estimate | None = None
+        self.delta_rows = 0
+
+    # --- where the view stands ------------------------------------------------------------------------
+
+    def since(self) -> int:
+        """The tick that the extent holds. A commit that the control database missed is entered there now."""
+        commit = self.lake.commit(self.view.extent)
+        mark = self.control.marks.mark(self.view.name)
+        if commit is None or commit.snapshot_id is None:
+            return mark.applied_tick or 0
+        if mark.applied_tick is not None and mark.extent_snapshot == commit.snapshot_id:
+            return mark.applied_tick
+        tick = commit.number(PROPERTY_TICK)
+        self.control.marks.record_extent(self.view.name, tick, commit.snapshot_id)
+        return tick
+
+    @property
+    def policy(self) -> str:
+        return str(self.view.definition["policy"])
+
+    # --- the command ----------------------------------------------------------------------------------
+
+    def run(self, upto: int) -> Report:
+        started, clock = datetime.now(UTC), time.perf_counter()
+        since = self.since()
+        span = Span(since, upto)
+        if upto <= since:
+            return Report(self.view.name, "none", None, since, since, seconds=time.perf_counter() - clock)
+        try:
+            with self.jobs.here():
+                strategy, reason, applied = self.step(span)
+        except RollviewError as error:
+            self.record(started, clock, span, "failed", error.code, Applied(0, 0, 0), error=error.message)
+            raise
+        return self.record(started, clock, span, strategy, reason, applied)
+
+    def step(self, span: Span) -> tuple[str, str | None, Applied]:
+        if not self.changed(span):
+            self.note(span.upto)
+            return "none", None, Applied(0, 0, 0)
+        forced = self.forced_recompute(span)
+        if forced is not None:
+            return "recompute", forced, self.recompute(span)
+        assert self.compiled is not None
+        log = ViewLog(self.lake, self.view)
+        log.repair(span.since)
+        versioned = Versioned(self.lake, self.control, self.relations, span, small_rows=self.small_rows)
+        try:
+            with self.phase("read"):
+                shapes = versioned.read(scans(self.compiled.definition))
+                self.delta_rows = sum(d.rows.num_rows if d.rows is not None else d.logged for d in versioned.deltas.values())
+            plan = maintain(self.compiled, shapes, {n: s.base for n, s in self.relations.items()})
+            if plan.change is None:
+                self.note(span.upto)
+                return "incremental", None, Applied(0, 0, 0)
+            self.predict(plan)
+            if self.policy == "auto" and self.predicted is not None and self.predicted.recompute_is_cheaper:
+                return "recompute", "RV-CHEAPER", self.recompute(span)
+            return "incremental", None, self.incremental(plan, versioned, log, span)
+        finally:
+            versioned.close()
+
+    def changed(self, span: Span) -> bool:
+        reads = self.reads()
+        tables = [r.name for r in reads if r.relation.kind != "view"]
+        if tables and self.control.ticks.ticks_between(span.since, span.upto, tables):
+            return True
+        return any(r.relation.kind == "view" and self.moved(r, span) for r in reads)
+
+    def moved(self, upstream: Stored, span: Span) -> bool:
+        """Did the extent of a view below change in the span?"""
+        before = self.control.marks.extent_snapshot(upstream.name, span.since)
+        after = self.control.marks.extent_snapshot(upstream.name, span.upto)
+        return before is None or after is None or before.snapshot_id != after.snapshot_id
+
+    def forced_recompute(self, span: Span) -> str | None:
+        """Why this refresh cannot be incremental, if it cannot; strict views refuse instead."""
+        reason: str | None = None
+        if self.policy == "full":
+            return "RV-POLICY-FULL"
+        if self.compiled is None:
+            reason = str(self.view.definition["recompute_reason"])
+        elif any(span.since < t <= span.upto for r in self.upstream_views() for t in r.definition.get("breaks", ())):
+            reason = "RV-UPSTREAM-RECOMPUTED"
+        elif self.compiled.extent.states is not None and self.compiled.extent.states.floating and self.policy != "strict":
+            reason = "RV-FLOAT-REDERIVE" if self.refreshes_since_recompute() >= REDERIVE_AFTER else None
+        if reason is not None and self.policy == "strict":
+            raise UnsupportedView(
+                f"{self.view.name} would have to be recomputed, and its policy is strict",
+                code=reason,
+                hint="use policy 'incremental' or 'auto', or refresh with a full policy",
+            )
+        return reason
+
+    def upstream_views(self) -> list[Stored]:
+        return [r for r in self.reads() if r.relation.kind == "view"]
+
+    def reads(self) -> list[Stored]:
+        below = self.control.relations.dependencies_of(self.view.name)
+        return [self.relations[r.name.lower()] for r in below]
+
+    def refreshes_since_recompute(self) -> int:
+        rows = self.control.history.refreshes(self.view.name, limit=REDERIVE_AFTER)
+        count = 0
+        for row in rows:
+            if row.strategy in ("recompute", "create"):
+                break
+            count += row.strategy == "incremental"
+        return count
+
+    # --- the two ways ---------------------------------------------------------------------------------
+
+    def incremental(self, plan: Maintenance, versioned: Versioned, log: ViewLog, span: Span) -> Applied:
+        assert self.compiled is not None and plan.change is not None
+        extent = self.compiled.extent
+        query = emit(restrict(plan.change, KnownKeys({n: d.rows for n, d in versioned.deltas.items()})), versioned.bind)
+        options = {} if self.few_bytes is None else {"few_bytes": self.few_bytes}
+        applier = Applier(self.lake, self.view.extent, self.properties(span), **options)
+        fused = plan.kind is Kind.AGGREGATE and not log.needed and applier.is_small()
+        if fused and extent.states is not None:
+            with self.phase("apply"):
+                applied = applier.states(
+                    query, None, extent.key, [s.name for s in extent.states.all], keep_empty=not extent.key
+                )
+        else:
+            with self.phase("compute"):
+                change = self.computed(query, versioned)
+            if change.rows is not None and not change.rows.num_rows:
+                self.note(span.upto)
+                return Applied(0, 0, 0)
+            if log.needed:
+                with self.phase("log"):
+                    log.write(self.compiled, change, self.view.extent.tree(), span.upto)
+                reached("refresh.logged")
+            with self.phase("apply"):
+                applied = self.apply(applier, plan, change)
+        reached("refresh.merged")
+        self.note(span.upto)
+        reached("refresh.noted")
+        return applied
+
+    def computed(self, query: exp.Query, versioned: Versioned) -> Change:
+        """The change on the driver if it is small, else kept inside Spark."""
+        if all(d.rows is not None for d in versioned.deltas.values()):
+            rows = self.lake.fetch(query, limit=self.small_rows + 1)
+            if rows.num_rows <= self.small_rows:
+                return Change(versioned.states.keep(CHANGE, rows), rows)
+        frame = self.lake.run(query).persist()
+        return Change(versioned.states.keep(CHANGE, frame), None)
+
+    def apply(self, applier: Applier, plan: Maintenance, change: Change) -> Applied:
+        assert self.compiled is not None
+        extent = self.compiled.extent
+        if plan.kind is Kind.AGGREGATE and extent.states is not None:
+            names = [s.name for s in extent.states.all]
+            return applier.states(change.name, change.rows, extent.key, names, keep_empty=not extent.key)
+        unique = plan.kind is Kind.KEYED
+        return applier.rows(change, extent.key, extent.columns, unique=unique, inserts_only=plan.inserts_only)
+
+    def recompute(self, span: Span) -> Applied:
+        """Everything from the base tables at the span's end, in one commit."""
+        states = States(self.lake, self.control, self.relations)
+        try:
+            with self.phase("recompute"):
+                if self.compiled is not None:
+                    rows = self.lake.run(
+                        emit(self.compiled.extent.rows, lambda scan: states.at(scan.table, span.upto))
+                    )
+                    unique = self.compiled.extent.kind is not Kind.BAG
+                    order = self.compiled.extent.key if unique else ()
+                else:
+                    rows, order = self.lake.run(at_tick(self.view.definition["sql"], states, span.upto)), ()
+                self.mark_break(span.upto)
+                self.lake.overwrite(self.view.extent, rows, self.properties(span), order=order)
+        finally:
+            states.close()
+        reached("refresh.recomputed")
+        self.note(span.upto)
+        return Applied(self.lake.live_rows(self.view.extent), 0, 0)
+
+    def mark_break(self, tick: int) -> None:
+        """Views above cannot go on from this view's log across a recompute."""
+        if self.view.definition.get("logged"):
+            breaks = [*self.view.definition.get("breaks", ()), tick]
+            relation = self.control.relations.update_definition(
+                self.view.name, {**self.view.definition, "breaks": breaks}
+            )
+            self.view = replace(self.view, relation=relation)
+
+    # --- bookkeeping ----------------------------------------------------------------------------------
+
+    def properties(self, span: Span) -> dict[str, str]:
+        return {
+            PROPERTY_TICK: str(span.upto),
+            PROPERTY_VIEW: self.view.name,
+            PROPERTY_PLAN: str(self.view.definition.get("fingerprint", "")),
+        }
+
+    def note(self, tick: int) -> None:
+        """The control database follows the extent."""
+        commit = self.lake.commit(self.view.extent)
+        if commit is not None and commit.snapshot_id is not None:
+            self.control.marks.record_extent(self.view.name, tick, commit.snapshot_id)
+
+    def predict(self, plan: Maintenance) -> None:
+        sizes = {n: self.base_bytes(n) for n in (self.compiled.reads if self.compiled else ())}
+        looked_up = sum(sizes.get(s.table, 0) for s in plan.scans if s.at in (State.BEFORE, State.AFTER))
+        commit = self.lake.commit(self.view.extent)
+        extent = commit.number("total-files-size") if commit else 0
+        merged = 0 if plan.inserts_only else min(extent, 40_000 * max(1, self.delta_rows))
+        work = Work(self.delta_rows, sum(sizes.values()), looked_up, extent, merged)
+        rows = self.control.history.refreshes(self.view.name, limit=20)
+        scales = [
+            scale([(r.predicted_cost, r.actual_cost) for r in rows if r.strategy in names])
+            for names in (("incremental",), ("recompute", "create"))
+        ]
+        self.predicted = estimate(work, *scales)
+
+    def base_bytes(self, name: str) -> int:
+        stored = self.relations[name]
+        if stored.relation.kind == "attached":
+            return int(stored.definition.get("bytes", 0))
+        commit = self.lake.commit(stored.extent)
+        return commit.number("total-files-size") if commit else 0
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        clock = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.phases[name] = self.phases.get(name, 0.0) + time.perf_counter() - clock
+
+    def record(
+        self,
+        started: datetime,
+        clock: float,
+        span: Span,
+        strategy: str,
+        reason: str | None,
+        applied: Applied,
+        error: str | None = None,
+    ) -> Report:
+        seconds = time.perf_counter() - clock
+        predicted = None
+        if self.predicted is not None:
+            predicted = self.predicted.recompute if strategy == "recompute" else self.predicted.incremental
+        report = Report(
+            self.view.name,
+            strategy,
+            reason,
+            span.since,
+            span.upto,
+            self.delta_rows,
+            applied.inserted,
+            applied.updated,
+            applied.deleted,
+            seconds,
+            dict(self.phases),
+            self.jobs.count,
+            predicted,
+        )
+        self.control.history.record_refresh(
+            HistoryRow(
+                view=self.view.name,
+                started=started,
+                strategy=strategy,
+                seconds=seconds,
+                reason=reason,
+                since=span.since,
+                upto=span.upto,
+                delta_rows=self.delta_rows,
+                inserted=applied.inserted,
+                updated=applied.updated,
+                deleted=applied.deleted,
+                phases=dict(self.phases),
+                jobs=self.jobs.count,
+                predicted_cost=predicted,
+                actual_cost=seconds,
+                plan_fingerprint=str(self.view.definition.get("fingerprint", "")),
+                error=error,
+            )
+        )
+        return report
+
+
+def fingerprint(sql: str, columns: tuple[str, ...]) -> str:
+    return hashlib.sha256("\x00".join([sql, *columns]).encode()).hexdigest()[:16]
+
+
+def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
+    return [tuple(r.values()) for r in table.to_pylist()]

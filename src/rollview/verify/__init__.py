@@ -1,0 +1,1 @@
+"""Does the stored view equal its SQL? The recompute audit."""

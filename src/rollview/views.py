@@ -1,0 +1,153 @@
+"""Views as the warehouse keeps them: compiled, created, forgotten."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlglot import exp
+
+from rollview.algebra.schema import Schema
+from rollview.catalog import ColumnInfo, ControlStore, HistoryRow
+from rollview.catalog.stored import Stored, stored
+from rollview.errors import NotYetSupported, UnsupportedView
+from rollview.frontend.parse import parse_query
+from rollview.lake.jobs import JobCounter
+from rollview.lake.lake import EXTENT_PROPERTIES, Lake
+from rollview.lake.typer import SparkTyper
+from rollview.names import PROPERTY_PLAN, PROPERTY_TICK, PROPERTY_VIEW
+from rollview.plan.compile import CompiledView, check_output, compile_view
+from rollview.plan.emit import emit, sql
+from rollview.plan.extent import Kind
+from rollview.propagate.at_tick import at_tick, in_scope
+from rollview.propagate.states import States
+from rollview.refresh import fingerprint
+from rollview.report import Report
+from rollview.steps import reached
+
+POLICIES = ("auto", "incremental", "strict", "full")
+
+
+class Views:
+    """Compiles views once per process and makes their extents."""
+
+    def __init__(self, lake: Lake, control: ControlStore, typer: SparkTyper) -> None:
+        self.lake = lake
+        self.control = control
+        self.typer = typer
+        self._compiled: dict[tuple[int, str], CompiledView | None] = {}
+
+    def reads(self, text: str, relations: Mapping[str, Stored]) -> list[str]:
+        """The warehouse relations that a query names."""
+        found = (t for t in parse_query(text).find_all(exp.Table) if not in_scope(t, t.name.lower()))
+        return list(dict.fromkeys(t.name.lower() for t in found if t.name.lower() in relations))
+
+    def check(self, text: str, policy: str, relations: Mapping[str, Stored]) -> tuple[CompiledView | None, str | None]:
+        """The compiled view, or why it can only be recomputed; policies that forbid that refuse here."""
+        try:
+            return compile_view(text, {n: s.base for n, s in relations.items()}, self.typer), None
+        except NotYetSupported as error:
+            if policy == "strict":
+                raise UnsupportedView(error.message, code=error.code, position=error.position, hint=error.hint) from None
+            self.typer.query(text)
+            return None, error.code
+
+    def compiled(self, view: Stored, relations: Mapping[str, Stored]) -> CompiledView | None:
+        known = (view.relation.id, str(view.definition["fingerprint"]))
+        if known not in self._compiled:
+            self._compiled[known] = None
+            if view.definition.get("recompute_reason") is None:
+                bases = {n: s.base for n, s in relations.items()}
+                self._compiled[known] = compile_view(view.definition["sql"], bases, self.typer)
+        return self._compiled[known]
+
+    def forget(self, name: str) -> None:
+        self._compiled.clear()
+
+    def create(self, name: str, text: str, policy: str, relations: Mapping[str, Stored], tick: int) -> Report:
+        """Register, compute, show: in this order, so that a crash leaves something that recovery can drop."""
+        started, clock = datetime.now(UTC), time.perf_counter()
+        compiled, reason = self.check(text, policy, relations)
+        output = compiled.output if compiled is not None else self.typer.query(text)
+        check_output(output)
+        reads = self.reads(text, relations)
+        for upstream in reads:
+            self.start_logging(relations[upstream])
+        columns = [ColumnInfo(c.name, c.type, c.nullable) for c in output]
+        definition: dict[str, Any] = {
+            "sql": text,
+            "policy": policy,
+            "recompute_reason": reason,
+            "fingerprint": fingerprint(text, tuple(c.name for c in output)),
+        }
+        relation = self.control.relations.create(
+            name, "view", columns, key=visible_key(compiled), definition=definition, created_tick=tick, reads=reads
+        )
+        reached("create_view.registered")
+        view = stored(relation)
+        jobs = JobCounter(self.lake.spark)
+        with jobs.here():
+            self.compute(view, compiled, relations, output, tick)
+        reached("create_view.computed")
+        reader = self.show(view, compiled, output)
+        reached("create_view.shown")
+        self.control.relations.update_definition(name, {**definition, "reader": sql(reader)})
+        self.control.relations.set_state(name, "ready")
+        seconds = time.perf_counter() - clock
+        rows = self.lake.live_rows(view.extent)
+        self.control.history.record_refresh(
+            HistoryRow(view=name, started=started, strategy="create", seconds=seconds, reason=reason, since=0, upto=tick,
+                       inserted=rows, jobs=jobs.count)
+        )
+        return Report(name, "recompute", reason, 0, tick, inserted=rows, seconds=seconds, jobs=jobs.count)
+
+    def start_logging(self, upstream: Stored) -> None:
+        """A view that another view reads keeps its own view delta from now on."""
+        if upstream.relation.kind == "view" and not upstream.definition.get("logged"):
+            self.lake.create_log(upstream.log, upstream.base.columns)
+            self.control.relations.update_definition(upstream.name, {**upstream.definition, "logged": True})
+
+    def compute(
+        self, view: Stored, compiled: CompiledView | None, relations: Mapping[str, Stored], output: Schema, tick: int
+    ) -> None:
+        states = States(self.lake, self.control, relations)
+        try:
+            order: tuple[str, ...] = ()
+            if compiled is not None:
+                query: exp.Query = emit(compiled.extent.rows, lambda scan: states.at(scan.table, tick))
+                order = compiled.extent.key if compiled.extent.kind is not Kind.BAG else ()
+            else:
+                query = at_tick(view.definition["sql"], states, tick)
+            self.lake.create_table(view.extent, self.lake.schema(query), EXTENT_PROPERTIES)
+            properties = {
+                PROPERTY_TICK: str(tick),
+                PROPERTY_VIEW: view.name,
+                PROPERTY_PLAN: view.definition["fingerprint"],
+            }
+            self.lake.overwrite(view.extent, self.lake.run(query), properties, order=order)
+        finally:
+            states.close()
+        commit = self.lake.commit(view.extent)
+        assert commit is not None and commit.snapshot_id is not None
+        self.control.marks.record_extent(view.name, tick, commit.snapshot_id)
+
+    def show(self, view: Stored, compiled: CompiledView | None, output: Schema) -> exp.Query:
+        """The Iceberg view of the user's name over the extent; any Spark with the catalog reads it."""
+        if compiled is not None:
+            reader: exp.Query = emit(compiled.extent.reader, lambda _: view.extent.tree())
+        else:
+            reader = self.lake.select_all(view.extent.tree())
+        self.lake.create_view(view.name, reader)
+        return reader
+
+
+def visible_key(compiled: CompiledView | None) -> tuple[str, ...] | None:
+    """The key that readers can see, if the extent has one and all of it is shown."""
+    if compiled is None or compiled.extent.kind is Kind.BAG:
+        return None
+    columns = getattr(compiled.extent.reader, "columns", ())
+    shown = {e.column: name for name, e in columns}
+    key = compiled.extent.key
+    return tuple(shown[k] for k in key) if key and all(k in shown for k in key) else None
