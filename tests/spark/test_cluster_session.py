@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+ROOT = Path(__file__).parents[2]
 PROGRAM = """
 import json, sys
 from pathlib import Path
@@ -45,6 +43,7 @@ def test_a_cluster_of_two_executors_shares_the_catalog_in_postgresql(
         text=True,
         timeout=300,
         check=False,
+        cwd=ROOT,
     )
     assert done.stderr == ""
     assert json.loads(done.stdout) == {"total": [1010, 20], "executors": ["0", "1"]}

@@ -28,7 +28,7 @@ PACKAGES = (
 )
 """What Spark must have to work in a warehouse."""
 LOCAL_PACKAGES = ("com.globalmentor:hadoop-bare-naked-local-fs:0.1.0",)
-"""What our own local Spark has besides: a local file system that starts no process per file (see session.py)."""
+"""What our own local Spark has besides: local files without a process per file (see session.py)."""
 _UNNEEDED = ("org.slf4j:slf4j-api", "org.checkerframework:checker-qual")
 _ALL = PACKAGES + LOCAL_PACKAGES
 _ABANDONED = 24 * 3600.0

@@ -107,9 +107,7 @@ def catalog_settings(name: str, url: str, warehouse: Path) -> dict[str, str]:
         "jdbc.schema-version": "V1",
         **_jdbc(url),
     }
-    return {prefix: "org.apache.iceberg.spark.SparkCatalog"} | {
-        f"{prefix}.{key}": options[key] for key in options
-    }
+    return {prefix: "org.apache.iceberg.spark.SparkCatalog"} | {f"{prefix}.{key}": options[key] for key in options}
 
 
 def register_catalog(spark: SparkSession, name: str, url: str, warehouse: Path) -> None:
