@@ -23,9 +23,7 @@ class Position:
 class RollviewError(Exception):
     """The root of every error that rollview raises on purpose."""
 
-    def __init__(
-        self, message: str, *, code: str, position: Position | None = None, hint: str | None = None
-    ) -> None:
+    def __init__(self, message: str, *, code: str, position: Position | None = None, hint: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.code = code

@@ -9,8 +9,8 @@ REASONS: dict[str, str] = {
     "RV-CHEAPER": "the change is so large that the cost model expects a recompute to be faster",
     "RV-DISTINCT": "SELECT DISTINCT is not maintained from changes yet",
     "RV-FLOAT-REDERIVE": "floating-point sums are derived anew after many additions and subtractions",
-    "RV-FLOAT-SUM": "a floating-point sum is kept by adding and subtracting: it may differ from a recompute in the last digits, "
-    "and is derived anew from time to time; NaN and infinities are counted apart and exact",
+    "RV-FLOAT-SUM": "a floating-point sum is kept by adding and subtracting: it may differ from a recompute in the "
+    "last digits, and is derived anew from time to time; NaN and infinities are counted apart and exact",
     "RV-FROM": "this kind of FROM item is not maintained from changes yet",
     "RV-GENERATOR": "generator functions are not maintained from changes yet",
     "RV-GROUPING-SETS": "GROUPING SETS, ROLLUP and CUBE are not maintained from changes yet",

@@ -119,7 +119,9 @@ class Refresh:
         try:
             with self.phase("read"):
                 shapes = versioned.read(scans(self.compiled.definition))
-                self.delta_rows = sum(d.rows.num_rows if d.rows is not None else d.logged for d in versioned.deltas.values())
+                self.delta_rows = sum(
+                    d.rows.num_rows if d.rows is not None else d.logged for d in versioned.deltas.values()
+                )
             plan = maintain(self.compiled, shapes, {n: s.base for n, s in self.relations.items()})
             if plan.change is None:
                 self.note(span.upto)
@@ -153,7 +155,9 @@ class Refresh:
             reason = str(self.view.definition["recompute_reason"])
         elif any(span.since < t <= span.upto for r in self.upstream_views() for t in r.definition.get("breaks", ())):
             reason = "RV-UPSTREAM-RECOMPUTED"
-        elif self.compiled.extent.states is not None and self.compiled.extent.states.floating and self.policy != "strict":
+        elif (
+            self.compiled.extent.states is not None and self.compiled.extent.states.floating and self.policy != "strict"
+        ):
             reason = "RV-FLOAT-REDERIVE" if self.refreshes_since_recompute() >= REDERIVE_AFTER else None
         if reason is not None and self.policy == "strict":
             raise UnsupportedView(
@@ -234,9 +238,7 @@ class Refresh:
         try:
             with self.phase("recompute"):
                 if self.compiled is not None:
-                    rows = self.lake.run(
-                        emit(self.compiled.extent.rows, lambda scan: states.at(scan.table, span.upto))
-                    )
+                    rows = self.lake.run(emit(self.compiled.extent.rows, lambda scan: states.at(scan.table, span.upto)))
                     unique = self.compiled.extent.kind is not Kind.BAG
                     order = self.compiled.extent.key if unique else ()
                 else:

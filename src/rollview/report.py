@@ -35,8 +35,9 @@ class Report:
     def __repr__(self) -> str:
         why = f" ({self.reason})" if self.reason else ""
         return (
-            f"<Report {self.view}: {self.strategy}{why}, ticks {self.since}→{self.upto}, {self.delta_rows} changed rows, "
-            f"+{self.inserted} ~{self.updated} -{self.deleted}, {self.seconds:.3f} s, {self.jobs} jobs>"
+            f"<Report {self.view}: {self.strategy}{why}, ticks {self.since}→{self.upto}, "
+            f"{self.delta_rows} changed rows, +{self.inserted} ~{self.updated} -{self.deleted}, "
+            f"{self.seconds:.3f} s, {self.jobs} jobs>"
         )
 
     def _repr_html_(self) -> str:
@@ -65,7 +66,8 @@ class Verification:
         if self.ok:
             return f"<Verification {self.view} at tick {self.tick}: ok, {self.rows} rows>"
         return (
-            f"<Verification {self.view} at tick {self.tick}: DIFFERS, {len(self.missing)} missing {list(self.missing)[:3]}, "
+            f"<Verification {self.view} at tick {self.tick}: DIFFERS, "
+            f"{len(self.missing)} missing {list(self.missing)[:3]}, "
             f"{len(self.extra)} extra {list(self.extra)[:3]}>"
         )
 

@@ -19,6 +19,9 @@ REFRESH = re.compile(
 )
 EXPLAIN = re.compile(rf"\s*EXPLAIN\s+MATERIALIZED\s+VIEW\s+{NAME}\s*;?\s*", re.IGNORECASE)
 DROP = re.compile(rf"\s*DROP\s+MATERIALIZED\s+VIEW\s+(?P<exists>IF\s+EXISTS\s+)?{NAME}\s*;?\s*", re.IGNORECASE)
+OURS = re.compile(
+    r"\s*(CREATE\s+(OR\s+REPLACE\s+)?|REFRESH\s+|EXPLAIN\s+|DROP\s+|SHOW\s+)MATERIALIZED\b", re.IGNORECASE
+)
 SHOW = re.compile(r"\s*SHOW\s+MATERIALIZED\s+VIEWS\s*;?\s*", re.IGNORECASE)
 
 
@@ -70,12 +73,15 @@ def parse_statement(text: str) -> Statement | None:
         return Drop(plain(found["name"]), bool(found["exists"]))
     if SHOW.fullmatch(text):
         return Show()
-    if re.match(r"\s*(CREATE\s+(OR\s+REPLACE\s+)?|REFRESH\s+|EXPLAIN\s+|DROP\s+|SHOW\s+)MATERIALIZED\b", text, re.IGNORECASE):
+    if re.match(
+        r"\s*(CREATE\s+(OR\s+REPLACE\s+)?|REFRESH\s+|EXPLAIN\s+|DROP\s+|SHOW\s+)MATERIALIZED\b", text, re.IGNORECASE
+    ):
         raise BadInput(
             "this statement about materialized views is not understood",
             code="RV-SYNTAX",
-            hint="CREATE [OR REPLACE] MATERIALIZED VIEW [IF NOT EXISTS] name AS SELECT …; REFRESH MATERIALIZED VIEW name "
-            "[TO TICK n | TO TIMESTAMP '…']; EXPLAIN | DROP [IF EXISTS] MATERIALIZED VIEW name; SHOW MATERIALIZED VIEWS",
+            hint="CREATE [OR REPLACE] MATERIALIZED VIEW [IF NOT EXISTS] name AS SELECT …; "
+            "REFRESH MATERIALIZED VIEW name [TO TICK n | TO TIMESTAMP '…']; "
+            "EXPLAIN | DROP [IF EXISTS] MATERIALIZED VIEW name; SHOW MATERIALIZED VIEWS",
         )
     return None
 

@@ -50,7 +50,9 @@ class Views:
             return compile_view(text, {n: s.base for n, s in relations.items()}, self.typer), None
         except NotYetSupported as error:
             if policy == "strict":
-                raise UnsupportedView(error.message, code=error.code, position=error.position, hint=error.hint) from None
+                raise UnsupportedView(
+                    error.message, code=error.code, position=error.position, hint=error.hint
+                ) from None
             self.typer.query(text)
             return None, error.code
 
@@ -98,8 +100,17 @@ class Views:
         seconds = time.perf_counter() - clock
         rows = self.lake.live_rows(view.extent)
         self.control.history.record_refresh(
-            HistoryRow(view=name, started=started, strategy="create", seconds=seconds, reason=reason, since=0, upto=tick,
-                       inserted=rows, jobs=jobs.count)
+            HistoryRow(
+                view=name,
+                started=started,
+                strategy="create",
+                seconds=seconds,
+                reason=reason,
+                since=0,
+                upto=tick,
+                inserted=rows,
+                jobs=jobs.count,
+            )
         )
         return Report(name, "recompute", reason, 0, tick, inserted=rows, seconds=seconds, jobs=jobs.count)
 

@@ -41,7 +41,9 @@ NAME = re.compile(r"[^\W\d]\w{0,127}")
 class Warehouse:
     """A warehouse: a Spark session, an Iceberg catalog, and the control tables beside it."""
 
-    def __init__(self, path: str | Path, spark: Any = None, catalog: str | None = None, *, driver_memory: str = "4g") -> None:
+    def __init__(
+        self, path: str | Path, spark: Any = None, catalog: str | None = None, *, driver_memory: str = "4g"
+    ) -> None:
         self.path = Path(path)
         self.path.mkdir(parents=True, exist_ok=True)
         url = catalog or f"sqlite:///{(self.path / 'catalog.db').absolute()}"
@@ -97,8 +99,8 @@ class Warehouse:
         foreign_keys: Mapping[str, str] | None = None,
         cluster: Sequence[str] | None = None,
     ) -> None:
-        """A managed table. `columns` as in CREATE TABLE; without `key` it is a bag. `foreign_keys` maps columns to the table
-        whose key they refer to, such as {"store_id": "stores"}; `cluster` lays the rows out (default: by the key)."""
+        """A managed table. `columns` as in CREATE TABLE; without `key` it is a bag. `foreign_keys` maps columns to the
+        table whose key they refer to, such as {"store_id": "stores"}; `cluster` lays the rows out (default: by key)."""
         self._check_name(name)
         schema = parse_schema(columns)
         for column in schema:
@@ -124,7 +126,7 @@ class Warehouse:
         key: Sequence[str] | None = None,
         foreign_keys: Mapping[str, str] | None = None,
     ) -> None:
-        """Make a table that others write a base table. Nothing is copied; changes are captured from its present snapshot on."""
+        """Make a table that others write a base table. Nothing is copied; changes are captured from now on."""
         self._check_name(name)
         reader = IcebergCapture(self.spark, source.table)
         schema: Schema = tuple(Column(c.name, c.type, c.nullable) for c in reader.columns())
@@ -219,7 +221,7 @@ class Warehouse:
         return self._lake.run(log_rows(self._control, target, columns, first, self._target(upto)))
 
     def sql(self, statement: str) -> Any:
-        """Any statement; unqualified names mean the warehouse's. A DataFrame, or what the statement about a view gives."""
+        """Any statement; unqualified names mean the warehouse's. A DataFrame, or what a view's statement gives."""
         match parse_statement(statement):
             case None:
                 with self._lake.in_warehouse():
@@ -245,7 +247,7 @@ class Warehouse:
                 return self.status()
 
     def explain(self, name: str) -> Explanation:
-        """The view's algebra, its strategy per changed table, the maintenance SQL, what is scanned, predicted and actual cost."""
+        """The view's algebra, its strategy per changed table, the SQL, what is scanned, predicted and actual cost."""
         target = self._stored(name, "view")
         relations = all_stored(self._control)
         history = self._control.history.refreshes(target.name, limit=1)
@@ -327,7 +329,7 @@ class Warehouse:
 
     def _needed(self, wanted: Sequence[str]) -> list[str]:
         """The wanted views and the views below them, or all, each after what it reads."""
-        ordered = [r for r in self._control.relations.list(kind="view", state="ready")]
+        ordered = self._control.relations.list(kind="view", state="ready")
         if not wanted:
             return [r.name.lower() for r in ordered]
         needed = set(wanted)
@@ -371,9 +373,13 @@ class Warehouse:
     def _stored(self, name: str, *kinds: str) -> Stored:
         relation = self._control.relations.find(name)
         if relation is None or relation.state != "ready" or (kinds and relation.kind not in kinds):
-            known = ", ".join(r.name for r in self._control.relations.list(state="ready") if not kinds or r.kind in kinds)
+            known = ", ".join(
+                r.name for r in self._control.relations.list(state="ready") if not kinds or r.kind in kinds
+            )
             what = " or ".join(kinds) or "table or view"
-            raise BadInput(f"there is no {what} {name!r}", code="RV-UNKNOWN-RELATION", hint=f"there are: {known or 'none'}")
+            raise BadInput(
+                f"there is no {what} {name!r}", code="RV-UNKNOWN-RELATION", hint=f"there are: {known or 'none'}"
+            )
         return stored(relation)
 
     def _check_name(self, name: str) -> None:
@@ -384,7 +390,9 @@ class Warehouse:
                 hint="letters, digits and underscores, not starting with a digit or two underscores",
             )
         if self._control.relations.find(name) is not None:
-            raise BadInput(f"{name!r} exists already", code="RV-RELATION-EXISTS", hint="drop it first, or take another name")
+            raise BadInput(
+                f"{name!r} exists already", code="RV-RELATION-EXISTS", hint="drop it first, or take another name"
+            )
 
     def _check_columns(self, table: str, schema: Schema, wanted: Sequence[str]) -> None:
         known = {c.name.lower() for c in schema}
@@ -467,4 +475,3 @@ def arrow_type_of(column: Column) -> None:
 def open_warehouse(path: str | Path, spark: Any = None, catalog: str | None = None, **options: Any) -> Warehouse:
     """Open a warehouse, making it if it is not there."""
     return Warehouse(path, spark, catalog, **options)
-

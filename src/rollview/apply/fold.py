@@ -1,14 +1,13 @@
 """A managed table is the extent of the identity view over its own change log: this brings it up to its log.
 
-The log is the write-ahead log. Whoever finds a table behind its last committed tick folds the missing ticks in, one commit each;
-the commit carries the tick, so a fold is never done twice.
+The log is the write-ahead log. Whoever finds a table behind its last committed tick folds the missing ticks in, one
+commit each; the commit carries the tick, so a fold is never done twice.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-from pyiceberg.expressions import EqualTo
 from sqlglot import exp
 
 from rollview.apply.merge import Applier, Change
@@ -16,6 +15,7 @@ from rollview.capture.net import row_codes
 from rollview.catalog import ControlStore
 from rollview.catalog.stored import Stored
 from rollview.lake.lake import Lake
+from rollview.lake.predicates import equal
 from rollview.names import COUNT, PROPERTY_TICK, TICK
 from rollview.plan.emit import ident
 from rollview.steps import reached
@@ -44,7 +44,7 @@ def fold_tick(lake: Lake, stored: Stored, tick: int, *, inserted: int, deleted: 
     order = tuple(stored.definition.get("cluster") or stored.base.key or ())
     rows = None
     if inserted + deleted <= SMALL_ROWS:
-        rows = lake.scan(stored.log, EqualTo(TICK, tick), [*columns, COUNT]).select([*columns, COUNT])
+        rows = lake.scan(stored.log, equal(TICK, tick), [*columns, COUNT]).select([*columns, COUNT])
         name = lake.bind(FOLDING, rows)
     else:
         names = [exp.Column(this=ident(c)) for c in (*columns, COUNT)]
@@ -54,7 +54,13 @@ def fold_tick(lake: Lake, stored: Stored, tick: int, *, inserted: int, deleted: 
     try:
         applier = Applier(lake, stored.extent, properties)
         if not deleted:
-            lake.append(stored.extent, applier.selected(Change(name, rows), columns), properties, order=order, spread=rows is None)
+            lake.append(
+                stored.extent,
+                applier.selected(Change(name, rows), columns),
+                properties,
+                order=order,
+                spread=rows is None,
+            )
             return
         unique = stored.base.key is not None
         if rows is not None and not unique:

@@ -1,14 +1,13 @@
 """The stored view delta of a view that other views read: what changed in its rows, as readers see them.
 
-Written before the extent's commit. If the process dies in between, the log is ahead of the extent, and `repair` takes the
-rows back before the next refresh writes its own.
+Written before the extent's commit. If the process dies in between, the log is ahead of the extent, and `repair` takes
+the rows back before the next refresh writes its own.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-from pyiceberg.expressions import GreaterThan
 from sqlglot import exp
 
 from rollview.algebra.relation import (
@@ -29,6 +28,7 @@ from rollview.apply.merge import Change
 from rollview.catalog.stored import Stored
 from rollview.deltas.signed import Signed, rows_as
 from rollview.lake.lake import Lake
+from rollview.lake.predicates import above
 from rollview.names import COUNT, PREFIX, PROPERTY_TICK, TICK
 from rollview.plan.compile import CompiledView
 from rollview.plan.emit import emit
@@ -55,10 +55,12 @@ class ViewLog:
             return
         commit = self.lake.commit(self.view.log)
         if commit is not None and commit.number(PROPERTY_TICK) > applied:
-            self.lake.load(self.view.log).delete(GreaterThan(TICK, applied), snapshot_properties={PROPERTY_TICK: str(applied)})
+            self.lake.load(self.view.log).delete(
+                above(TICK, applied), snapshot_properties={PROPERTY_TICK: str(applied)}
+            )
 
-    def write(self, view: CompiledView, change: Change, since_extent: exp.Table, upto: int) -> None:
-        query = emit(view_delta(view.extent), lambda scan: change.name if scan.table == CHANGED else since_extent)
+    def write(self, view: CompiledView, change: Change, before: exp.Table, upto: int) -> None:
+        query = emit(view_delta(view.extent), lambda scan: (change.name if scan.table == CHANGED else before).copy())
         properties = {PROPERTY_TICK: str(upto)}
         if change.rows is None:
             self.lake.append_delta(self.view.log, self.lake.run(query), upto, properties)
@@ -117,4 +119,3 @@ def read(reader: Relation, rows: Relation) -> Relation:
         case Project():
             return Project(read(reader.source, rows), reader.columns)
     raise TypeError(type(reader).__name__)
-

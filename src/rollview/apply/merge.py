@@ -1,7 +1,8 @@
 """Merging a change into an extent.
 
-One MERGE where the rows it may touch are few: the extent is small, or key bounds leave little of it. Otherwise an upsert would shuffle
-the whole extent, so matched rows and new rows go as two commits to a branch, and one fast-forward publishes both.
+One MERGE where the rows it may touch are few: the extent is small, or key bounds leave little of it. Otherwise an
+upsert would shuffle the whole extent, so matched rows and new rows go as two commits to a branch, and one fast-forward
+publishes both.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from rollview.capture.net import row_codes
 from rollview.lake.bounds import bounds, file_filter
 from rollview.lake.lake import Commit, Lake, TableRef
 from rollview.names import COUNT
-from rollview.plan.emit import column, ident
-from rollview.plan.merge import SOURCE, TARGET, Bounds, merge_rows, merge_states, same_key
+from rollview.plan.emit import ident
+from rollview.plan.merge import SOURCE, TARGET, Bounds, column, merge_rows, merge_states, same_key
 from rollview.steps import reached
 
 FEW_BYTES = 64 * 1024 * 1024
@@ -69,7 +70,7 @@ class Applier:
     # --- aggregates -----------------------------------------------------------------------------------
 
     def states(
-        self, source: exp.Expression, rows: pa.Table | None, key: Sequence[str], states: Sequence[str], *, keep_empty: bool
+        self, source: exp.Expr, rows: pa.Table | None, key: Sequence[str], states: Sequence[str], *, keep_empty: bool
     ) -> Applied:
         """V ⊔ □V. `source` is a query (fused: computed inside the MERGE) or a bound change."""
         near = bounds(rows, key) if rows is not None else {}
@@ -81,7 +82,7 @@ class Applier:
 
     def split_states(
         self,
-        source: exp.Expression,
+        source: exp.Expr,
         rows: pa.Table,
         key: Sequence[str],
         states: Sequence[str],
@@ -94,8 +95,8 @@ class Applier:
         statement.args["whens"].expressions.pop()  # matched rows only
         return self.split(statement if known.any() else None, fresh)
 
-    def matched(self, source: exp.Expression, key: Sequence[str], near: Mapping[str, Bounds]) -> pa.Table:
-        """The keys of the change that the extent has: the change is broadcast, the extent is read once, nothing is shuffled."""
+    def matched(self, source: exp.Expr, key: Sequence[str], near: Mapping[str, Bounds]) -> pa.Table:
+        """The keys of the change that the extent has: the change is broadcast, nothing is shuffled."""
         hint = exp.Hint(expressions=[exp.Anonymous(this="BROADCAST", expressions=[exp.Column(this=ident(SOURCE))])])
         query = exp.select(*(column(SOURCE, k) for k in key)).from_(
             exp.alias_(self.extent.tree(), TARGET, table=True, quoted=True)
@@ -197,7 +198,7 @@ BAG = "__bag_change"
 def bag_source(change: exp.Table, extent: exp.Table, columns: Sequence[str]) -> exp.Query:
     """Rows with -1 (delete every copy) and rows with +1 (insert one copy), from net counts and the copies there are.
 
-    A row that only gains copies needs no look-up. A row that loses k of its n copies is deleted and n - k copies come back.
+    A row that only gains copies needs no look-up. One that loses k of its n copies is deleted, and n - k come back.
     """
     names = [exp.Column(this=ident(c)) for c in columns]
     count = exp.Column(this=ident(COUNT))
@@ -205,13 +206,18 @@ def bag_source(change: exp.Table, extent: exp.Table, columns: Sequence[str]) -> 
     same = [exp.NullSafeEQ(this=column("d", c), expression=column("e", c)) for c in columns]
     source = exp.alias_(change.copy(), "d", table=True)
     present = (
-        exp.select(*(column("e", c) for c in columns), exp.alias_(exp.Add(this=exp.Count(this=exp.Star()), expression=exp.Max(this=column("d", COUNT))), "copies"))
+        exp.select(
+            *(column("e", c) for c in columns),
+            exp.alias_(exp.Add(this=exp.Count(this=exp.Star()), expression=exp.Max(this=column("d", COUNT))), "copies"),
+        )
         .from_(exp.alias_(extent.copy(), "e", table=True))
         .join(source, on=exp.and_(*same, exp.LT(this=column("d", COUNT), expression=exp.Literal.number(0))))
         .group_by(*(column("e", c) for c in columns))
     )
-    gained = exp.select(*names, exp.alias_(count.copy(), "copies")).from_(change.copy()).where(
-        exp.GT(this=count.copy(), expression=exp.Literal.number(0))
+    gained = (
+        exp.select(*names, exp.alias_(count.copy(), "copies"))
+        .from_(change.copy())
+        .where(exp.GT(this=count.copy(), expression=exp.Literal.number(0)))
     )
     wanted = exp.Union(this=gained, expression=present, distinct=False)
     one = exp.cast(exp.Literal.number(1), "bigint")
@@ -223,7 +229,9 @@ def bag_source(change: exp.Table, extent: exp.Table, columns: Sequence[str]) -> 
         .where(exp.GT(this=exp.column("copies"), expression=exp.Literal.number(0)))
     )
     minus = exp.cast(exp.Literal.number(-1), "bigint")
-    deletes = exp.select(*(n.copy() for n in names), exp.alias_(minus, COUNT, quoted=True)).from_(change.copy()).where(lost)
+    deletes = (
+        exp.select(*(n.copy() for n in names), exp.alias_(minus, COUNT, quoted=True)).from_(change.copy()).where(lost)
+    )
     return exp.Union(this=deletes, expression=inserts, distinct=False)
 
 

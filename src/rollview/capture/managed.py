@@ -1,7 +1,7 @@
 """Transactions on managed tables: several tables, one tick, all or nothing.
 
-Operations are gathered and run at commit, under the writer's lease, in order; each sees what the ones before it did. The rows go
-to the change logs first. The unit-of-work row is the commit point; the tables themselves follow (apply/fold.py).
+Operations are gathered and run at commit, under the writer's lease, in order; each sees what the ones before it did.
+The rows go to the change logs first. The unit-of-work row is the commit point; the tables follow (apply/fold.py).
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from rollview.lake.arrow import arrow_schema, to_arrow
 from rollview.lake.bounds import bounds
 from rollview.lake.lake import Lake, is_frame
 from rollview.names import COUNT, PROPERTY_TICK, TICK
-from rollview.plan.emit import column, ident, table
+from rollview.plan.emit import ident, table
+from rollview.plan.merge import column
 from rollview.steps import reached
 
 PENDING, GIVEN = "__pending", "__given"
@@ -41,8 +42,8 @@ class Operation:
     kind: str
     table: Stored
     rows: Any = None
-    sets: dict[str, exp.Expression] = field(default_factory=dict)
-    where: exp.Expression | None = None
+    sets: dict[str, exp.Expr] = field(default_factory=dict)
+    where: exp.Expr | None = None
 
 
 class Transaction:
@@ -63,7 +64,9 @@ class Transaction:
         """Add rows, replacing those that have the same key."""
         operation = self._with_rows("upsert", name, data)
         if operation.table.base.key is None:
-            raise BadInput(f"{name} has no key to upsert by", code="RV-NO-KEY", hint="insert, or create it with key=[…]")
+            raise BadInput(
+                f"{name} has no key to upsert by", code="RV-NO-KEY", hint="insert, or create it with key=[…]"
+            )
         self._add(operation)
 
     def update(self, name: str, set: Mapping[str, Any], where: str | None = None) -> None:
@@ -180,7 +183,7 @@ class Committer:
         new = self.updated(stored, old, operation.sets)
         return pa.concat_tables([signed(old, -1), signed(new, 1)])
 
-    def selected(self, stored: Stored, where: exp.Expression | None, before: pa.Table | None) -> pa.Table:
+    def selected(self, stored: Stored, where: exp.Expr | None, before: pa.Table | None) -> pa.Table:
         """The rows that a condition picks from the table as it is inside the transaction."""
         query = exp.select(*(exp.Column(this=ident(c.name)) for c in stored.base.columns))
         condition_ = [where.copy()] if where is not None else []
@@ -190,13 +193,15 @@ class Committer:
             return rows
         self.lake.bind(PENDING, before)
         try:
-            moved = self.lake.fetch(query.select(exp.Column(this=ident(COUNT))).from_(table(PENDING)).where(*condition_))
+            moved = self.lake.fetch(
+                query.select(exp.Column(this=ident(COUNT))).from_(table(PENDING)).where(*condition_)
+            )
         finally:
             self.lake.unbind([PENDING])
         present = net(pa.concat_tables([signed(rows, 1), moved.cast(signed(rows, 1).schema)]))
         return present.drop_columns([COUNT])
 
-    def updated(self, stored: Stored, old: pa.Table, sets: Mapping[str, exp.Expression]) -> pa.Table:
+    def updated(self, stored: Stored, old: pa.Table, sets: Mapping[str, exp.Expr]) -> pa.Table:
         names = [c.name for c in stored.base.columns]
         types = {c.name: c.type for c in stored.base.columns}
         self.lake.bind(PENDING, old)
@@ -316,12 +321,12 @@ def duplicate_key(stored: Stored, key: Mapping[str, Any]) -> BadInput:
     )
 
 
-def expression(text: str) -> exp.Expression:
+def expression(text: str) -> exp.Expr:
     try:
         return sqlglot.parse_one(text, read="spark")
     except SqlglotError:
         raise BadInput(f"not an SQL expression: {text[:80]!r}", code="RV-SYNTAX") from None
 
 
-def condition(text: str | None) -> exp.Expression | None:
+def condition(text: str | None) -> exp.Expr | None:
     return expression(text) if text is not None else None

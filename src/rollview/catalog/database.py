@@ -79,9 +79,7 @@ class Database:
             raise self._explain(error) from None
 
     def _explain(self, error: DBAPIError) -> SourceError:
-        reason = (
-            str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
-        )
+        reason = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
         for secret in _secrets(self.url):
             reason = reason.replace(secret, "***")
         if not self.is_postgres and "locked" in reason:

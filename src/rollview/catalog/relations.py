@@ -188,9 +188,7 @@ def _relation(row: Row[Any]) -> Relation:
 def _by_name(connection: Connection, names: Sequence[str], *, lock: bool = False) -> dict[str, Relation]:
     """The named relations by their folded names; all of them, or an error that says which one is missing."""
     folded = relation_table.c.folded
-    query = (
-        select(relation_table).where(folded.in_([fold(name) for name in names])).order_by(relation_table.c.id)
-    )
+    query = select(relation_table).where(folded.in_([fold(name) for name in names])).order_by(relation_table.c.id)
     rows = connection.execute(query.with_for_update() if lock else query).all()
     found: dict[str, Relation] = {row.folded: _relation(row) for row in rows}
     for name in names:

@@ -134,9 +134,7 @@ class Ticks:
 
     def open_ticks(self, since: int, upto: int) -> tuple[int, ...]:
         """Ticks of the span whose change-log rows must not be seen."""
-        query = select(tick_rows.c.tick).where(
-            _in_span(tick_rows.c.tick, since, upto), tick_rows.c.state == "open"
-        )
+        query = select(tick_rows.c.tick).where(_in_span(tick_rows.c.tick, since, upto), tick_rows.c.state == "open")
         with self._database.read() as connection:
             return tuple(connection.scalars(query.order_by(tick_rows.c.tick)))
 
@@ -152,35 +150,26 @@ class Ticks:
 
     def changes_of(self, table: str, since: int, upto: int) -> dict[int, TableChange]:
         """What each committed tick of the span did to the relation, in tick order."""
-        query = (
-            select(change_rows).where(_in_span(change_rows.c.tick, since, upto)).order_by(change_rows.c.tick)
-        )
+        query = select(change_rows).where(_in_span(change_rows.c.tick, since, upto)).order_by(change_rows.c.tick)
         with self._database.read() as connection:
             relation_id = relation_ids(connection, [table])[table]
             rows = connection.execute(query.where(change_rows.c.relation_id == relation_id))
             return {
-                row.tick: TableChange(row.inserted, row.deleted, row.snapshot_id, row.log_snapshot_id)
-                for row in rows
+                row.tick: TableChange(row.inserted, row.deleted, row.snapshot_id, row.log_snapshot_id) for row in rows
             }
 
     def totals_of(self, table: str, since: int, upto: int) -> ChangeTotals:
         """The sums of `changes_of`, computed by the database."""
-        sums = (
-            func.coalesce(func.sum(column), 0) for column in (change_rows.c.inserted, change_rows.c.deleted)
-        )
+        sums = (func.coalesce(func.sum(column), 0) for column in (change_rows.c.inserted, change_rows.c.deleted))
         query = select(func.count(), *sums).where(_in_span(change_rows.c.tick, since, upto))
         with self._database.read() as connection:
             relation_id = relation_ids(connection, [table])[table]
-            row: Row[int, int, int] = connection.execute(
-                query.where(change_rows.c.relation_id == relation_id)
-            ).one()
+            row: Row[int, int, int] = connection.execute(query.where(change_rows.c.relation_id == relation_id)).one()
         return ChangeTotals(*(int(value) for value in row))
 
     def tick_at(self, moment: datetime) -> int:
         """The last tick committed at or before the moment; 0 where there is none."""
-        query = select(func.max(tick_rows.c.tick)).where(
-            _COMMITTED, tick_rows.c.committed_at <= as_utc(moment)
-        )
+        query = select(func.max(tick_rows.c.tick)).where(_COMMITTED, tick_rows.c.committed_at <= as_utc(moment))
         with self._database.read() as connection:
             return connection.scalar(query) or 0
 

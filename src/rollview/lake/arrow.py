@@ -56,13 +56,19 @@ def arrow_schema(columns: Schema) -> pa.Schema:
 
 
 def parse_type(text: str) -> t.DataType:
-    return t.StructType.fromDDL("c " + text).fields[0].dataType
+    return fields_of("c " + text)[0].dataType
+
+
+def fields_of(ddl: str) -> list[t.StructField]:
+    parsed = t.StructType.fromDDL(ddl)
+    assert isinstance(parsed, t.StructType)
+    return parsed.fields
 
 
 def parse_schema(text: str) -> Schema:
     """Columns as in CREATE TABLE: ``id BIGINT NOT NULL, price DECIMAL(10,2)``."""
     try:
-        fields = t.StructType.fromDDL(text).fields
+        fields = fields_of(text)
     except Exception:  # Spark's parser raises its own kinds, which differ between classic and Connect
         raise BadInput(
             f"the columns cannot be parsed: {text[:120]!r}", code="RV-COLUMNS", hint="such as 'id BIGINT, day DATE'"
@@ -115,7 +121,9 @@ def row_values(row: Any, columns: Schema, table: str, place: int) -> Sequence[An
         refuse_other_columns(list(given), [c.name for c in columns], table)
         return [given[c.name.lower()] for c in columns]
     if not isinstance(row, list | tuple):
-        raise BadInput(f"row {place} for {table} is a {type(row).__name__}", code="RV-DATA-SHAPE", hint="give tuples or dicts")
+        raise BadInput(
+            f"row {place} for {table} is a {type(row).__name__}", code="RV-DATA-SHAPE", hint="give tuples or dicts"
+        )
     if len(row) != len(columns):
         raise BadInput(
             f"row {place} for {table} has {len(row)} values, the table has {len(columns)} columns",
@@ -160,9 +168,9 @@ WIDE = decimal.Context(prec=38, rounding=decimal.ROUND_HALF_UP, traps=[decimal.I
 
 def cast(column: pa.ChunkedArray, field: pa.Field, table: str) -> pa.ChunkedArray:
     try:
-        if pa.types.is_timestamp(field.type) and pa.types.is_timestamp(column.type):
-            if (column.type.tz is None) != (field.type.tz is None):
-                column = pc.assume_timezone(column, "UTC") if field.type.tz else column.cast(pa.timestamp("us"))
+        times = pa.types.is_timestamp(field.type) and pa.types.is_timestamp(column.type)
+        if times and (column.type.tz is None) != (field.type.tz is None):
+            column = pc.assume_timezone(column, "UTC") if field.type.tz else column.cast(pa.timestamp("us"))
         return column.cast(field.type)
     except (pa.ArrowException, ValueError) as error:
         raise unfit(table, field, error) from None
@@ -191,7 +199,7 @@ def refuse_other_columns(given: Sequence[str], wanted: Sequence[str], table: str
         )
 
 
-def literal(value: Any) -> exp.Expression:
+def literal(value: Any) -> exp.Expr:
     """A value as a SQL literal that has exactly its type."""
     match value:
         case decimal.Decimal():

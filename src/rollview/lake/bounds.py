@@ -6,17 +6,9 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyiceberg.expressions import (
-    AlwaysTrue,
-    And,
-    BooleanExpression,
-    GreaterThanOrEqual,
-    IsNull,
-    LessThanOrEqual,
-    Or,
-)
 
 from rollview.lake.arrow import literal
+from rollview.lake.predicates import Predicate, between, both, everything
 from rollview.plan.merge import Bounds
 
 ORDERED = (
@@ -46,15 +38,10 @@ def ranges(rows: pa.Table, key: Sequence[str]) -> dict[str, tuple[object, object
     return found
 
 
-def file_filter(rows: pa.Table, key: Sequence[str]) -> BooleanExpression:
+def file_filter(rows: pa.Table, key: Sequence[str]) -> Predicate:
     """The same bounds as a filter that pyiceberg can prune files with."""
-    tests: list[BooleanExpression] = []
+    result = everything()
     for name, (low, high, nulls) in ranges(rows, key).items():
-        if pa.types.is_decimal(rows.column(name).type) or pa.types.is_timestamp(rows.column(name).type):
-            continue
-        between = And(GreaterThanOrEqual(name, low), LessThanOrEqual(name, high))
-        tests.append(Or(between, IsNull(name)) if nulls else between)
-    result: BooleanExpression = AlwaysTrue()
-    for test in tests:
-        result = And(result, test)
+        if not pa.types.is_decimal(rows.column(name).type) and not pa.types.is_timestamp(rows.column(name).type):
+            result = both(result, between(name, low, high, nulls=nulls))
     return result

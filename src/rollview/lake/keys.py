@@ -16,7 +16,7 @@ FEW = 1000
 
 
 def values_of(column: pa.ChunkedArray) -> Keys | None:
-    """The distinct values if they are few, else their bounds; None if they cannot be written as literals or are all NULL."""
+    """The distinct values if they are few, else their bounds; None if there are none, or none that SQL can spell."""
     if not any(test(column.type) for test in ORDERED):
         return None
     known = pc.drop_null(column)

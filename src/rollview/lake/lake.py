@@ -104,18 +104,18 @@ class Lake:
 
     # --- statements -----------------------------------------------------------------------------------
 
-    def run(self, statement: exp.Expression | str) -> DataFrame:
+    def run(self, statement: exp.Expr | str) -> DataFrame:
         text = statement if isinstance(statement, str) else sql(statement)
         with translated(text):
             return self.spark.sql(text)
 
-    def fetch(self, query: exp.Expression | str, limit: int | None = None) -> pa.Table:
+    def fetch(self, query: exp.Expr | str, limit: int | None = None) -> pa.Table:
         """One action; the rows on the driver."""
         frame = self.run(query)
         with translated(query if isinstance(query, str) else sql(query)):
             return (frame if limit is None else frame.limit(limit)).toArrow()
 
-    def schema(self, query: exp.Expression | str) -> Schema:
+    def schema(self, query: exp.Expr | str) -> Schema:
         """The types that Spark gives a query; no job."""
         return columns_of(self.run(query))
 
@@ -135,9 +135,9 @@ class Lake:
 
     # --- temporary views ------------------------------------------------------------------------------
 
-    def bind(self, name: str, rows: pa.Table | DataFrame | exp.Expression) -> exp.Table:
+    def bind(self, name: str, rows: pa.Table | DataFrame | exp.Expr) -> exp.Table:
         """Give rows a name that SQL can read."""
-        if isinstance(rows, exp.Expression):
+        if isinstance(rows, exp.Expr):
             frame = self.run(rows)
         elif isinstance(rows, pa.Table):
             frame = self.spark.createDataFrame(rows)
@@ -321,7 +321,6 @@ class Lake:
         """Rows by pyiceberg: file statistics prune, no Spark job."""
         return self.load(ref).scan(row_filter=condition, selected_fields=tuple(columns)).to_arrow()
 
-
     def rows_in(self, ref: TableRef, condition: Any) -> int:
         """At most how many rows satisfy a condition, by the statistics of the files."""
         return sum(task.file.record_count for task in self.load(ref).scan(row_filter=condition).plan_files())
@@ -348,4 +347,3 @@ def to_table(name: str) -> exp.Table:
 
 def is_frame(data: Any) -> bool:
     return isinstance(data, DataFrame)
-

@@ -1,6 +1,6 @@
 """A first cost model: seconds predicted from rows and bytes, calibrated by what earlier refreshes took.
 
-    incremental = start + rows of the deltas + bytes of base tables that are looked up + bytes of the extent that are merged
+    incremental = start + rows of the deltas + bytes of base tables looked up + bytes of the extent merged
     recompute   = start + bytes of all base tables + bytes of the extent written
 
 The rates are guesses; each view's own history scales them, per strategy. Only the comparison of the two matters.
@@ -18,6 +18,8 @@ PER_BYTE_READ = 1.2e-8
 PER_BYTE_MERGED = 1.5e-8
 PER_BYTE_WRITTEN = 3e-8
 HISTORY = 5
+ENOUGH = 3
+MARGIN = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,8 @@ class Estimate:
 
     @property
     def recompute_is_cheaper(self) -> bool:
-        return self.recompute < self.incremental
+        """By a margin: a difference that nobody notices is no reason to give up the delta."""
+        return self.recompute + MARGIN < self.incremental
 
 
 def estimate(work: Work, incremental_scale: float = 1.0, recompute_scale: float = 1.0) -> Estimate:
@@ -55,6 +58,6 @@ def estimate(work: Work, incremental_scale: float = 1.0, recompute_scale: float 
 
 
 def scale(pairs: Sequence[tuple[float | None, float | None]]) -> float:
-    """actual / predicted over the last refreshes of one strategy; 1 until there are any."""
+    """actual / predicted over the last refreshes of one strategy; 1 until there are a few."""
     ratios = [actual / predicted for predicted, actual in pairs if predicted and actual]
-    return min(20.0, max(0.05, median(ratios[:HISTORY]))) if ratios else 1.0
+    return min(20.0, max(0.05, median(ratios[:HISTORY]))) if len(ratios) >= ENOUGH else 1.0

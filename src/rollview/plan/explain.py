@@ -129,7 +129,7 @@ def placeholder(scan: Scan) -> exp.Table:
 
 def stored(view: CompiledView) -> str:
     extent = view.extent
-    hidden = [c for c in extent.hidden]
+    hidden = list(extent.hidden)
     lines = {
         Kind.KEYED: f"one row per key ({', '.join(extent.key)})",
         Kind.BAG: "rows, repeated as often as they occur (no key is known)",

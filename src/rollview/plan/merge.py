@@ -1,7 +1,7 @@
 """The refresh operator as a MERGE tree.
 
-θ: rows are matched by key, null-safe. For aggregates every update function is an addition and a group is deleted when its count
-comes to zero. For rows, an old row is deleted by its key and new rows are inserted, so an update is both.
+θ: rows are matched by key, null-safe. For aggregates every update function is an addition, and a group is deleted
+when its count comes to zero. For rows, an old row is deleted by its key and new rows are inserted; an update is both.
 
 `bounds` are literals that the matched keys lie between; Spark prunes the extent's files by them.
 """
@@ -14,28 +14,32 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rollview.names import COUNT
-from rollview.plan.emit import column, ident
+from rollview.plan.emit import ident
 
 TARGET, SOURCE = "v", "d"
+
+
+def column(alias: str, name: str) -> exp.Column:
+    return exp.Column(this=ident(name), table=ident(alias))
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """The least and greatest value of a key column in a change, and whether NULL occurs."""
 
-    low: exp.Expression
-    high: exp.Expression
+    low: exp.Expr
+    high: exp.Expr
     nulls: bool = False
 
-    def test(self, tree: exp.Expression) -> exp.Expression:
+    def test(self, tree: exp.Expr) -> exp.Expr:
         between = exp.Between(this=tree.copy(), low=self.low.copy(), high=self.high.copy())
         if not self.nulls:
             return between
         return exp.Paren(this=exp.Or(this=between, expression=exp.Is(this=tree.copy(), expression=exp.Null())))
 
 
-def same_key(key: Sequence[str], bounds: Mapping[str, Bounds]) -> exp.Expression:
-    tests: list[exp.Expression] = []
+def same_key(key: Sequence[str], bounds: Mapping[str, Bounds]) -> exp.Expr:
+    tests: list[exp.Expr] = []
     for name in key:
         tests.append(exp.NullSafeEQ(this=column(TARGET, name), expression=column(SOURCE, name)))
         if name in bounds:
@@ -45,7 +49,7 @@ def same_key(key: Sequence[str], bounds: Mapping[str, Bounds]) -> exp.Expression
 
 def merge_states(
     target: exp.Table,
-    source: exp.Expression,
+    source: exp.Expr,
     key: Sequence[str],
     states: Sequence[str],
     *,
@@ -54,7 +58,7 @@ def merge_states(
 ) -> exp.Merge:
     """V ⊔ □V for an aggregate."""
 
-    def total(name: str) -> exp.Expression:
+    def total(name: str) -> exp.Expr:
         return exp.Add(this=column(TARGET, name), expression=column(SOURCE, name))
 
     whens = []
@@ -69,14 +73,14 @@ def merge_states(
 
 def merge_rows(
     target: exp.Table,
-    source: exp.Expression,
+    source: exp.Expr,
     key: Sequence[str],
     columns: Sequence[str],
     *,
     insert: bool,
     bounds: Mapping[str, Bounds] | None = None,
 ) -> exp.Merge:
-    """Delete the rows whose key the source has with a negative count; with `insert`, insert its rows with a positive one."""
+    """Delete the rows whose key comes with a negative count; with `insert`, insert those that come with a positive one."""
     lost = exp.LT(this=column(SOURCE, COUNT), expression=exp.Literal.number(0))
     on = exp.and_(same_key(key, bounds or {}), lost)
     whens = [exp.When(matched=True, then=exp.Var(this="DELETE"))]
@@ -86,9 +90,7 @@ def merge_rows(
     return merge(target, source, on, whens)
 
 
-def merge(
-    target: exp.Table, source: exp.Expression, on: exp.Expression, whens: Sequence[exp.When]
-) -> exp.Merge:
+def merge(target: exp.Table, source: exp.Expr, on: exp.Expr, whens: Sequence[exp.When]) -> exp.Merge:
     if isinstance(source, exp.Query):
         source = exp.Subquery(this=source, alias=exp.TableAlias(this=ident(SOURCE)))
     else:
@@ -103,5 +105,5 @@ def merge(
 
 def inserted(columns: Sequence[str]) -> exp.Insert:
     names = [exp.Column(this=ident(c)) for c in columns]
-    values: list[exp.Expression] = [column(SOURCE, c) for c in columns]
+    values: list[exp.Expr] = [column(SOURCE, c) for c in columns]
     return exp.Insert(this=exp.Tuple(expressions=names), expression=exp.Tuple(expressions=values))

@@ -32,9 +32,9 @@ DELTAS = (State.DELTA, State.UPDATES)
 class Keys:
     """The values of one column of a delta: all of them if few, else the bounds between which they lie."""
 
-    values: tuple[exp.Expression, ...]
-    low: exp.Expression | None = None
-    high: exp.Expression | None = None
+    values: tuple[exp.Expr, ...]
+    low: exp.Expr | None = None
+    high: exp.Expr | None = None
 
     def test(self, name: str) -> Scalar:
         if self.values:

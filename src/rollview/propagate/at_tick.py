@@ -1,4 +1,4 @@
-"""The user's own SQL over the base tables as they were at a tick: what a recompute evaluates and `verify` compares with."""
+"""The user's own SQL over the base tables as of a tick: what a recompute evaluates and `verify` compares with."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from rollview.plan.emit import ident
 
 def log_rows(control: ControlStore, stored: Stored, columns: Sequence[str], since: int, upto: int) -> exp.Select:
     tick = exp.Column(this=ident(TICK))
-    tests: list[exp.Expression] = [
+    tests: list[exp.Expr] = [
         exp.GT(this=tick.copy(), expression=exp.Literal.number(since)),
         exp.LTE(this=tick.copy(), expression=exp.Literal.number(upto)),
     ]

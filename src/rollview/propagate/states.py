@@ -69,7 +69,7 @@ def versioned(tree: exp.Table, snapshot: int) -> exp.Table:
     return copy
 
 
-def reader_at(view: Stored, snapshot: int) -> exp.Expression:
+def reader_at(view: Stored, snapshot: int) -> exp.Expr:
     """The reader's query over an earlier state of the extent."""
     query = sqlglot.parse_one(view.definition["reader"], read="spark")
     for found in list(query.find_all(exp.Table)):

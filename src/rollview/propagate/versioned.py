@@ -1,18 +1,16 @@
 """Propagation over base tables that can be read as of a version: one query per changed input, no compensation.
 
-A span's deltas come from the change logs. Small ones are read without Spark and netted on the driver, which tells exactly what
-kinds of change there are (so terms that must be empty are left out); large ones stay in Spark.
+A span's deltas come from the change logs. Small ones are read without Spark and netted on the driver, which tells
+exactly what kinds of change there are (so terms that must be empty are left out); large ones stay in Spark.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyiceberg.expressions import And, GreaterThan, LessThanOrEqual, NotIn
 from sqlglot import exp
 
 from rollview.algebra.relation import Scan, State
@@ -20,8 +18,10 @@ from rollview.capture.net import net, row_codes
 from rollview.catalog import ControlStore
 from rollview.catalog.stored import Stored
 from rollview.lake.lake import Lake
+from rollview.lake.predicates import Predicate, span
 from rollview.names import COUNT, TICK, delta_view
-from rollview.plan.emit import column, ident, table
+from rollview.plan.emit import ident, table
+from rollview.plan.merge import column
 from rollview.propagate.log_rows import log_rows
 from rollview.propagate.states import States
 from rollview.rules.dispatch import Shape
@@ -84,9 +84,9 @@ class Versioned:
         return {name: d.shape for name, d in self.deltas.items() if d.shape.changed}
 
     def logged(self, stored: Stored) -> tuple[int, int]:
-        """Rows gained and lost in the span, as the unit of work counted them; for a view, as many as its log may hold."""
+        """Rows gained and lost in the span, as the unit of work counted them; for a view, at most so many."""
         if stored.relation.kind == "view":
-            rows = self.lake.rows_in(stored.log, self.condition(stored))
+            rows = self.lake.rows_in(stored.log, self.condition())
             return rows, rows
         totals = self.control.ticks.totals_of(stored.name, self.span.since, self.span.upto)
         return totals.inserted, totals.deleted
@@ -98,14 +98,13 @@ class Versioned:
             shape = Shape(inserted > 0, deleted > 0, keyed and inserted > 0 and deleted > 0)
             self.bind_large(stored, columns)
             return Delta(shape, None, inserted + deleted)
-        rows = net(self.lake.scan(stored.log, self.condition(stored), [*columns, COUNT]).select([*columns, COUNT]))
+        rows = net(self.lake.scan(stored.log, self.condition(), [*columns, COUNT]).select([*columns, COUNT]))
         return Delta(self.bind_small(stored, rows), rows, inserted + deleted)
 
-    def condition(self, stored: Stored) -> Any:
+    def condition(self) -> Predicate:
         """The span's rows, without those of transactions that never committed."""
-        span = And(GreaterThan(TICK, self.span.since), LessThanOrEqual(TICK, self.span.upto))
         orphans = self.control.ticks.open_ticks(self.span.since, self.span.upto)
-        return And(span, NotIn(TICK, set(orphans))) if orphans else span
+        return span(TICK, self.span.since, self.span.upto, orphans)
 
     def bind_small(self, stored: Stored, rows: pa.Table) -> Shape:
         counts = rows.column(COUNT).to_numpy()
@@ -127,7 +126,9 @@ class Versioned:
         if stored.base.key is None:
             return
         self.states.keep(delta_view(name, State.UPDATES.value), by_sign(delta, columns, stored.base.key, opposite=True))
-        self.states.keep(delta_view(name, State.REMOVED.value), by_sign(delta, columns, stored.base.key, opposite=False))
+        self.states.keep(
+            delta_view(name, State.REMOVED.value), by_sign(delta, columns, stored.base.key, opposite=False)
+        )
 
     def log_query(self, stored: Stored, columns: list[str]) -> exp.Query:
         """The span's rows by Spark; net where the table has a key, so that each key is old, new or both."""
@@ -153,7 +154,7 @@ class Versioned:
 def by_sign(delta: exp.Table, columns: list[str], key: tuple[str, ...], *, opposite: bool) -> exp.Query:
     """Rows whose key also occurs with the other sign; or lost rows whose key does not, as plain rows."""
 
-    def is_(alias: str, comparison: type[exp.Binary]) -> exp.Expression:
+    def is_(alias: str, comparison: type[exp.Binary]) -> exp.Expr:
         return comparison(this=column(alias, COUNT), expression=exp.Literal.number(0))
 
     same = [exp.NullSafeEQ(this=column("e", k), expression=column("d", k)) for k in key]
@@ -164,7 +165,5 @@ def by_sign(delta: exp.Table, columns: list[str], key: tuple[str, ...], *, oppos
     if not opposite:
         gone = exp.Not(this=exp.Exists(this=inner.where(is_("e", exp.GT))))
         return outer.where(is_("d", exp.LT), gone)
-    signs = exp.NEQ(
-        this=exp.Paren(this=is_("e", exp.GT)), expression=exp.Paren(this=is_("d", exp.GT))
-    )
+    signs = exp.NEQ(this=exp.Paren(this=is_("e", exp.GT)), expression=exp.Paren(this=is_("d", exp.GT)))
     return outer.select(column("d", COUNT)).where(exp.Exists(this=inner.where(signs)))

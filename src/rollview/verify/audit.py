@@ -1,7 +1,7 @@
 """Recompute at the view's own tick, by time travel, and compare as bags both ways.
 
-The recompute is the user's own text over the base tables at that tick, so it shares nothing with the compiler that is judged.
-Floating-point columns may differ by rounding; rows that agree in all others and nearly in those are taken as equal.
+The recompute is the user's own text over the base tables at that tick, so it shares nothing with the compiler that is
+judged. Floating-point columns may differ by rounding; rows that agree in all others and nearly in those are equal.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def difference(stored: exp.Table, recomputed: exp.Table, output: Schema) -> exp.
     """Rows with how many more of them are stored than should be."""
     columns = [exp.Column(this=ident(c.name)) for c in output]
     comparable = [
-        exp.alias_(exp.Anonymous(this="TO_JSON", expressions=[c.copy()]), s.name, quoted=True) if "map<" in s.type or s.type == "variant" else c
+        exp.alias_(exp.Anonymous(this="TO_JSON", expressions=[c.copy()]), s.name, quoted=True)
+        if "map<" in s.type or s.type == "variant"
+        else c
         for c, s in zip(columns, output, strict=True)
     ]
 
