@@ -44,9 +44,7 @@ def compile_scalar(scalar: Scalar, names: tuple[str, ...]) -> Compiled:
 def build(tree: exp.Expr, where: Mapping[str, int]) -> Compiled:
     kind = type(tree)
     if kind in ARITHMETIC or kind in COMPARISON:
-        return strict(
-            ARITHMETIC.get(kind) or COMPARISON[kind], build(tree.this, where), build(tree.expression, where)
-        )
+        return strict(ARITHMETIC.get(kind) or COMPARISON[kind], build(tree.this, where), build(tree.expression, where))
     match tree:
         case exp.Column():
             index = where[tree.name]
@@ -74,9 +72,7 @@ def build(tree: exp.Expr, where: Mapping[str, int]) -> Compiled:
             inner = build(tree.this, where)
             return lambda row: None if (v := inner(row)) is None else not v
         case exp.And() | exp.Or():
-            return connective(
-                isinstance(tree, exp.And), build(tree.this, where), build(tree.expression, where)
-            )
+            return connective(isinstance(tree, exp.And), build(tree.this, where), build(tree.expression, where))
         case exp.In():
             return membership(build(tree.this, where), [build(e, where) for e in tree.expressions])
         case exp.Between():
@@ -137,8 +133,7 @@ def conditional(tree: exp.If | exp.Case, where: Mapping[str, int]) -> Compiled:
             for i in tree.args["ifs"]
         ]
         branches = [
-            (build(test, where), build(i.args["true"], where))
-            for test, i in zip(tests, tree.args["ifs"], strict=True)
+            (build(test, where), build(i.args["true"], where)) for test, i in zip(tests, tree.args["ifs"], strict=True)
         ]
         otherwise = tree.args.get("default")
     final: Compiled = build(otherwise, where) if otherwise is not None else lambda row: None

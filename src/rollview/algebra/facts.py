@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rollview.algebra.block import Block, flatten
 from rollview.algebra.relation import Aggregate, Filter, Join, Project, Relation, Scan, SemiJoin, UnionAll
-from rollview.algebra.scalar import conjuncts, equated
 
 if TYPE_CHECKING:
     from rollview.algebra.schema import Tables
@@ -16,8 +16,6 @@ def key(node: Relation, tables: Tables) -> tuple[str, ...] | None:
     match node:
         case Scan():
             return scan_key(node, tables)
-        case Filter():
-            return key(node.source, tables)
         case SemiJoin():
             return key(node.left, tables)
         case Project():
@@ -26,8 +24,8 @@ def key(node: Relation, tables: Tables) -> tuple[str, ...] | None:
                 return None
             shown = {e.column: name for name, e in reversed(node.columns) if e.column is not None}
             return tuple(shown[k] for k in below) if all(k in shown for k in below) else None
-        case Join():
-            return join_key(node, tables)
+        case Filter() | Join():
+            return block_key(node, tables)
         case UnionAll():
             return None
         case Aggregate():
@@ -44,32 +42,41 @@ def scan_key(node: Scan, tables: Tables) -> tuple[str, ...] | None:
     return tuple(given[k.lower()] for k in table.key)
 
 
-def join_key(node: Join, tables: Tables) -> tuple[str, ...] | None:
-    """Both keys; one side's is enough if the other side is looked up by its whole key."""
-    left, right = key(node.left, tables), key(node.right, tables)
-    if left is None or right is None:
+def block_key(node: Filter | Join, tables: Tables) -> tuple[str, ...] | None:
+    """The keys of some inputs that determine all the others, which the equalities look up by their whole keys."""
+    block = flatten(node)
+    keys = [key(i, tables) for i in block.inputs]
+    if None in keys:
         return None
-    pairs = [p for p in (equated(c) for c in conjuncts(node.predicate)) if p]
-    if looked_up(right, node.left.names, pairs):
-        return left
-    if looked_up(left, node.right.names, pairs):
-        return right
-    return left + right
+    kept = list(range(len(keys)))
+    for i in reversed(range(len(keys))):
+        rest = [j for j in kept if j != i]
+        if determines_all(block, [k or () for k in keys], rest):
+            kept = rest
+    return tuple(name for i in kept for name in keys[i] or ())
 
 
-def looked_up(wanted: tuple[str, ...], by: tuple[str, ...], pairs: list[tuple[str, str]]) -> bool:
-    """Is every column of the key `wanted` equated with a column of the other side?"""
-    bound = {a for a, b in pairs if b in by} | {b for a, b in pairs if a in by}
-    return all(k in bound for k in wanted)
+def determines_all(block: Block, keys: list[tuple[str, ...]], start: list[int]) -> bool:
+    """Do the rows of the inputs `start` fix the rows of every input? (the closure under keys and equalities)"""
+    reached = set(start)
+    while True:
+        known = {name for i in reached for name in block.inputs[i].names}
+        known |= {b if a in known else a for a, b in block.equalities if a in known or b in known}
+        found = {i for i, k in enumerate(keys) if known.issuperset(k)} - reached
+        if not found:
+            return len(reached) == len(keys)
+        reached |= found
 
 
 def refers(child: Scan, parent: Scan, pairs: list[tuple[str, str]], tables: Tables) -> bool:
-    """Do the join equalities follow a declared foreign key from `child` to the key of `parent`?"""
+    """Do the join equalities follow a declared foreign key from `child` to the whole key of `parent`?"""
+    key = {k.lower() for k in tables[parent.table].key or ()}
     up = {column.lower(): name for column, name in parent.columns}
     down = {column.lower(): name for column, name in child.columns}
     joined = {frozenset(p) for p in pairs}
     return any(
         fk.table.lower() == parent.table
+        and {r.lower() for r in fk.referenced} == key
         and all(
             c.lower() in down and r.lower() in up and frozenset((down[c.lower()], up[r.lower()])) in joined
             for c, r in zip(fk.columns, fk.referenced, strict=True)

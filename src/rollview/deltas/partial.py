@@ -23,9 +23,7 @@ class Completeness(Flag):
     @property
     def complete(self) -> bool:
         """Only kinds that carry both the old and the new values."""
-        return not self & (
-            Completeness.PARTIAL_UPDATES | Completeness.UPSERTS | Completeness.PARTIAL_DELETIONS
-        )
+        return not self & (Completeness.PARTIAL_UPDATES | Completeness.UPSERTS | Completeness.PARTIAL_DELETIONS)
 
 
 COMPLETE = Completeness.INSERTIONS | Completeness.DELETIONS | Completeness.PAIRS

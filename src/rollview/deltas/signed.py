@@ -62,9 +62,7 @@ def rows_as(source: Relation, count: int) -> Relation:
 def signed_value(value: Scalar) -> Scalar:
     """The value with the sign of its row's count."""
     negative = exp.LT(this=col(COUNT).tree, expression=exp.Literal.number(0))
-    return Scalar(
-        exp.If(this=negative, true=exp.Neg(this=exp.Paren(this=value.tree.copy())), false=value.tree.copy())
-    )
+    return Scalar(exp.If(this=negative, true=exp.Neg(this=exp.Paren(this=value.tree.copy())), false=value.tree.copy()))
 
 
 def counted(value: Scalar | None) -> Scalar:

@@ -103,9 +103,7 @@ class StateBuilder:
             "neginf": exp.EQ(this=wide.copy(), expression=special("-Infinity")),
         }
         counts = {
-            part: self.column(
-                measure, part, Scalar(exp.If(this=test.copy(), true=exp.Literal.number(1))), counts=True
-            )
+            part: self.column(measure, part, Scalar(exp.If(this=test.copy(), true=exp.Literal.number(1))), counts=True)
             for part, test in tests.items()
         }
         odd = exp.or_(*(t.copy() for t in tests.values()))

@@ -6,13 +6,18 @@ one measure.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
 
 from rollview.algebra.relation import Aggregate, Filter, Function, Measure, Project, Relation
-from rollview.algebra.scalar import Scalar, col
+from rollview.algebra.scalar import Scalar, col, operand
 from rollview.frontend.refuse import bad, function_name, not_yet
 from rollview.frontend.scalars import Scalars, has_aggregate
 from rollview.frontend.scope import Allocator, Lowered, Scope, Visible
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 FUNCTIONS: dict[type[exp.Expr], Function] = {
     exp.Count: Function.COUNT,
@@ -36,6 +41,12 @@ class Grouping:
         if any(str(scalar) == str(known) for _, known in self.keys):
             return
         self.keys.append((self.allocator.name(tree.alias_or_name or "k"), scalar))
+
+    def aggregate(self) -> Aggregate:
+        measures = tuple(self.measures.values())
+        if not self.keys and not measures:  # HAVING alone: one group, of which nothing is asked
+            measures = (Measure(self.allocator.name("count"), Function.COUNT),)
+        return Aggregate(self.scope.relation, tuple(self.keys), measures, grouped=bool(self.keys))
 
     def above(self, tree: exp.Expr) -> Scalar:
         """An expression over keys and measures."""
@@ -70,10 +81,7 @@ class Grouping:
     def as_key(self, tree: exp.Expr) -> exp.Expr | None:
         if isinstance(tree, exp.Literal | exp.Null | exp.Boolean | exp.DataType | exp.Identifier | exp.Var):
             return None
-        try:
-            text = str(self.scalars.resolve(tree, self.scope))
-        except Exception:  # not an expression over the FROM columns: then it is no key
-            return None
+        text = str(self.scalars.resolve(tree, self.scope))
         return next((col(name).tree for name, known in self.keys if str(known) == text), None)
 
     def measure(self, call: exp.AggFunc, condition: exp.Expr | None) -> Measure:
@@ -90,9 +98,7 @@ class Grouping:
         argument = self.argument(arguments, condition)
         known = (function, "" if argument is None else str(argument))
         if known not in self.measures:
-            name = self.allocator.name(
-                f"{function.value}_{inner.alias_or_name}".strip("_*") or function.value
-            )
+            name = self.allocator.name(f"{function.value}_{inner.alias_or_name}".strip("_*") or function.value)
             self.measures[known] = Measure(name, function, argument)
         return self.measures[known]
 
@@ -112,64 +118,76 @@ class Grouping:
 
 def lower_grouping(node: exp.Select, scope: Scope, scalars: Scalars, allocator: Allocator) -> Lowered:
     grouping = Grouping(scope, scalars, allocator)
-    group = node.args.get("group")
-    if group is not None:
-        for refused in ("grouping_sets", "cube", "rollup", "totals"):
-            if group.args.get(refused):
-                raise not_yet(refused.upper().replace("_", " "), "RV-GROUPING-SETS", group)
-        for tree in group_expressions(node, group, scope):
-            grouping.key(tree)
-    columns: list[tuple[Visible, Scalar]] = []
-    for item in node.expressions:
-        if isinstance(item, exp.Star) or (
-            isinstance(item.args.get("this"), exp.Star) and isinstance(item, exp.Column)
-        ):
-            raise bad("* cannot stand beside GROUP BY", "RV-NOT-GROUPED", item, "name the columns")
-        body = item.unalias() if isinstance(item, exp.Alias) else item
-        name = item.alias_or_name or "c"
-        columns.append((Visible(name, ""), grouping.above(body)))
+    items = select_items(node, scope)
+    for tree in group_expressions(node.args.get("group"), items, scope):
+        grouping.key(tree)
+    outputs = [(name, grouping.above(tree)) for name, tree in items]
     having = node.args.get("having")
     predicate = None
     if having is not None:
-        predicate = grouping.above(aliases_replaced(having.this, node, scope))
-    relation: Relation = Aggregate(
-        scope.relation, tuple(grouping.keys), tuple(grouping.measures.values()), grouped=group is not None
-    )
+        predicate = grouping.above(aliases_replaced(having.this, dict(items), scope))
+    relation: Relation = grouping.aggregate()
     if predicate is not None:
         relation = Filter(relation, predicate)
-    named = [(Visible(v.name, allocator.name(v.name)), e) for v, e in columns]
+    named = [(Visible(name, allocator.name(name)), e) for name, e in outputs]
     return Lowered(Project(relation, tuple((v.unique, e) for v, e in named)), tuple(v for v, _ in named))
 
 
-def group_expressions(node: exp.Select, group: exp.Group, scope: Scope) -> list[exp.Expr]:
-    items = [e.unalias() if isinstance(e, exp.Alias) else e for e in node.expressions]
+def select_items(node: exp.Select, scope: Scope) -> list[tuple[str, exp.Expr]]:
+    """(name, expression) of each output; an alias may be used by the items that follow it."""
+    result: list[tuple[str, exp.Expr]] = []
+    aliases: dict[str, exp.Expr] = {}
+    for item in node.expressions:
+        if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+            raise bad("* cannot stand beside GROUP BY", "RV-NOT-GROUPED", item, "name the columns")
+        tree = aliases_replaced(item.unalias(), aliases, scope)
+        result.append((item.alias_or_name or "c", tree))
+        if isinstance(item, exp.Alias):
+            aliases[item.alias] = tree
+    return result
+
+
+def group_expressions(group: exp.Group | None, items: list[tuple[str, exp.Expr]], scope: Scope) -> list[exp.Expr]:
+    """What GROUP BY names: expressions, positions in the SELECT list, its aliases, or ALL that is no aggregate."""
+    if group is None:
+        return []
+    for refused in ("grouping_sets", "cube", "rollup", "totals"):
+        if group.args.get(refused):
+            raise not_yet(refused.upper().replace("_", " "), "RV-GROUPING-SETS", group)
     if group.args.get("all"):
-        return [i for i in items if not has_aggregate(i)]
+        return [tree for _, tree in items if not has_aggregate(tree)]
     result: list[exp.Expr] = []
     for tree in group.expressions:
-        if Scalar(tree).is_integer:
-            text = tree.unnest().sql("spark")
-            place = int(text) if text.isdigit() else 0
-            if not 1 <= place <= len(items):
-                raise bad(f"GROUP BY position {text} is not in the SELECT list", "RV-GROUP-POSITION", tree)
-            tree = items[place - 1]
-        else:
-            tree = aliases_replaced(tree, node, scope)
+        if isinstance(tree, exp.Tuple):
+            raise not_yet("GROUP BY (…)", "RV-GROUPING-SETS", group, "list the expressions without parentheses")
+        tree = at_position(tree, items) if Scalar(tree).is_integer else aliases_replaced(tree, dict(items), scope)
         if has_aggregate(tree):
             raise bad("GROUP BY cannot contain an aggregate", "RV-AGGREGATE-PLACE", tree)
         result.append(tree)
     return result
 
 
-def aliases_replaced(tree: exp.Expr, node: exp.Select, scope: Scope) -> exp.Expr:
-    """SELECT aliases used in GROUP BY or HAVING; a real column of that name wins."""
-    aliases = {e.alias.lower(): e.unalias() for e in node.expressions if isinstance(e, exp.Alias)}
+def at_position(tree: exp.Expr, items: list[tuple[str, exp.Expr]]) -> exp.Expr:
+    text = tree.unnest().sql("spark")
+    place = int(text) if text.isdigit() else 0
+    if not 1 <= place <= len(items):
+        raise bad(
+            f"GROUP BY position {text} is not in the SELECT list",
+            "RV-GROUP-POSITION",
+            tree,
+            f"positions go from 1 to {len(items)}",
+        )
+    return items[place - 1][1]
+
+
+def aliases_replaced(tree: exp.Expr, aliases: Mapping[str, exp.Expr], scope: Scope) -> exp.Expr:
+    """The expression with SELECT aliases replaced by what they stand for; a real column of that name wins."""
+    known = {name.lower(): body for name, body in aliases.items()}
 
     def replace(part: exp.Expr) -> exp.Expr:
-        named = isinstance(part, exp.Column) and len(part.parts) == 1 and part.name.lower() in aliases
+        named = isinstance(part, exp.Column) and len(part.parts) == 1 and part.name.lower() in known
         if named and not scope.lookup(part.name, scope.items):
-            return exp.Paren(this=aliases[part.name.lower()].copy())
+            return operand(known[part.name.lower()])
         return part
 
-    replaced = tree.copy().transform(replace)
-    return replaced.unnest() if isinstance(replaced, exp.Paren) else replaced
+    return tree.transform(replace).unnest()

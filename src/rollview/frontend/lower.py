@@ -66,9 +66,7 @@ class Lowering:
         if len(left.columns) != len(right.columns):
             raise bad("the sides of UNION ALL differ in their number of columns", "RV-UNION-COLUMNS", node)
         names = tuple(self.allocator.name(c.name) for c in left.columns)
-        sides = tuple(
-            Project(s.relation, tuple((c.unique, col(c.unique)) for c in s.columns)) for s in (left, right)
-        )
+        sides = tuple(Project(s.relation, tuple((c.unique, col(c.unique)) for c in s.columns)) for s in (left, right))
         visible = tuple(Visible(c.name, n) for c, n in zip(left.columns, names, strict=True))
         return Lowered(UnionAll(sides, names), visible)
 
@@ -164,26 +162,35 @@ class Lowering:
         for item in right.items:
             if item.alias and item.alias.lower() in taken:
                 raise bad(f"the table alias {item.alias!r} is used twice", "RV-DUPLICATE-ALIAS", join.this)
-        both = Scope(scope.relation, scope.items + right.items, scope.hidden | right.hidden)
+        both = Scope(
+            scope.relation,
+            scope.items + right.items,
+            scope.hidden | right.hidden,
+            scope.leading + right.leading,
+        )
         on = join.args.get("on")
         predicate = None
         if join.args.get("using"):
             predicate = self.using(scope, right, both, join)
         scope.relation = Join(scope.relation, right.relation)
-        scope.items, scope.hidden = both.items, both.hidden
+        scope.items, scope.hidden, scope.leading = both.items, both.hidden, both.leading
         if on is not None:
             predicate = self.scalars.lower(on, scope)
         if predicate is not None:
             scope.relation = Filter(scope.relation, predicate)
 
     def using(self, left: Scope, right: Scope, both: Scope, join: exp.Join) -> Scalar | None:
+        """a.x = b.x for each name; the right column is hidden, the left one comes first in *."""
         tests = []
+        merged = []
         for name in join.args["using"]:
-            reference = exp.Column(this=exp.to_identifier(name.name))
+            reference = exp.Column(this=name.copy())
             a, b = left.resolve(reference), right.resolve(reference)
             tests.append(Scalar(exp.EQ(this=a.tree.copy(), expression=b.tree.copy())))
-            assert b.column is not None
+            assert a.column is not None and b.column is not None
             both.hidden.add(b.column)
+            merged.append(a.column)
+        both.leading = [*merged, *(u for u in both.leading if u not in merged and u not in both.hidden)]
         return conjunction(tests)
 
     def refuse_modifiers(self, node: exp.Expr) -> None:

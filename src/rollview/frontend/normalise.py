@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from rollview.algebra.block import flatten
 from rollview.algebra.relation import (
     Aggregate,
     Filter,
@@ -26,7 +27,6 @@ from rollview.algebra.relation import (
     keep,
 )
 from rollview.algebra.scalar import Scalar, col, conjunction, conjuncts
-from rollview.rules.join import flatten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -67,8 +67,7 @@ def split(node: Relation) -> tuple[Relation, Mapping[str, Scalar]]:
             core, columns = split(node.source)
             keys = tuple((name, e.substitute(columns)) for name, e in node.keys)
             measures = tuple(
-                m if m.argument is None else replace(m, argument=m.argument.substitute(columns))
-                for m in node.measures
+                m if m.argument is None else replace(m, argument=m.argument.substitute(columns)) for m in node.measures
             )
             return Aggregate(core, keys, measures, node.grouped), {n: col(n) for n in node.names}
 
@@ -104,16 +103,12 @@ def merge_aggregates(node: Relation) -> Relation:
     if not isinstance(node, Aggregate):
         return node
     block = flatten(node.source)
-    found = [
-        (i, inner) for i, inner in enumerate(block.inputs) if isinstance(inner, Aggregate) and inner.grouped
-    ]
+    found = [(i, inner) for i, inner in enumerate(block.inputs) if isinstance(inner, Aggregate) and inner.grouped]
     for place, inner in found:
         measures = tuple(merged_measure(m, inner) for m in node.measures)
         groups = dict(inner.keys)
         fixed = [*block.conjuncts, *(e for _, e in node.keys)]
-        if any(m is None for m in measures) or any(
-            e.columns & {m.name for m in inner.measures} for e in fixed
-        ):
+        if any(m is None for m in measures) or any(e.columns & {m.name for m in inner.measures} for e in fixed):
             continue
         inputs = [*block.inputs[:place], inner.source, *block.inputs[place + 1 :]]
         joined = inputs[0]
@@ -180,15 +175,11 @@ def pruned(node: Relation, used: frozenset[str]) -> Relation:
         case Join():
             needed = used | (node.predicate.columns if node.predicate is not None else frozenset())
             left, right = set(node.left.names), set(node.right.names)
-            return replace(
-                node, left=pruned(node.left, needed & left), right=pruned(node.right, needed & right)
-            )
+            return replace(node, left=pruned(node.left, needed & left), right=pruned(node.right, needed & right))
         case SemiJoin():
             needed = used | node.predicate.columns
             left, right = set(node.left.names), set(node.right.names)
-            return replace(
-                node, left=pruned(node.left, needed & left), right=pruned(node.right, needed & right)
-            )
+            return replace(node, left=pruned(node.left, needed & left), right=pruned(node.right, needed & right))
         case UnionAll():
             return pruned_union(node, used)
         case Aggregate():

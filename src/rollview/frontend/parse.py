@@ -24,9 +24,7 @@ def parse_query(text: str) -> exp.Query:
     except TokenError as error:
         raise BadInput(f"the SQL cannot be read: {error}", code="RV-SYNTAX") from None
     if len(trees) != 1:
-        raise BadInput(
-            f"expected one statement, found {len(trees)}", code="RV-SYNTAX", hint="a view is one query"
-        )
+        raise BadInput(f"expected one statement, found {len(trees)}", code="RV-SYNTAX", hint="a view is one query")
     tree = trees[0]
     while isinstance(tree, exp.Subquery) and not tree.args.get("alias"):
         tree = tree.this

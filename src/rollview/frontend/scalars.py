@@ -122,5 +122,6 @@ def bare(tree: exp.Expr) -> exp.Expr:
     copy = tree.copy()
     for node in copy.walk():
         node.pop_comments()
-        node.meta.clear()
+        if node.meta_get("line") is not None:
+            node.meta.clear()
     return copy

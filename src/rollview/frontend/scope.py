@@ -64,6 +64,8 @@ class Scope:
     items: list[Named]
     hidden: set[str] = field(default_factory=set)
     """unique names that USING merged into another column"""
+    leading: list[str] = field(default_factory=list)
+    """unique names of USING columns, which * lists first"""
     aliases: dict[str, Scalar] = field(default_factory=dict)
     """earlier columns of the same SELECT list, which Spark lets later ones use"""
 
@@ -73,7 +75,8 @@ class Scope:
             if not found:
                 raise bad(f"there is no table {qualifier!r} in this FROM clause", "RV-UNKNOWN-TABLE", node)
             return list(found[0].columns)
-        return [c for i in self.items for c in i.columns if c.unique not in self.hidden]
+        shown = {c.unique: c for i in self.items for c in i.columns if c.unique not in self.hidden}
+        return [shown[u] for u in dict.fromkeys([*self.leading, *shown])]
 
     def resolve(self, node: exp.Column) -> Scalar:
         parts = [p.name for p in node.parts]

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rollview.algebra.relation import Project, Relation, tables
+from rollview.algebra.relation import Project, Relation, UnionAll, keep, tables
 from rollview.algebra.scalar import Scalar, col
 from rollview.errors import BadInput, BrokenInvariant
 from rollview.frontend.lower import lower
-from rollview.frontend.normalise import normalise
+from rollview.frontend.normalise import normalise, rebuilt
 from rollview.frontend.parse import parse_query
 from rollview.frontend.scalars import Scalars
 from rollview.names import is_reserved
@@ -47,10 +47,8 @@ def compile_view(sql: str, base: Tables, typer: Typer) -> CompiledView:
         raise BrokenInvariant(
             f"Spark sees {len(output)} columns, rollview {len(lowered.columns)}", code="RV-RESOLVE-COLUMNS"
         )
-    definition = normalise(
-        Project(lowered.relation, tuple((c.unique, col(c.unique)) for c in lowered.columns))
-    )
-    definition = cast_outputs(definition, output, typer)
+    definition = normalise(Project(lowered.relation, tuple((c.unique, col(c.unique)) for c in lowered.columns)))
+    definition = cast_outputs(align_unions(definition, typer), output, typer)
     extent = extent_of(definition, output, base, typer)
     if extent.kind is Kind.BAG:
         refuse_ungroupable(output)
@@ -83,19 +81,34 @@ def check_output(output: Schema) -> None:
             )
 
 
+def align_unions(node: Relation, typer: Typer) -> Relation:
+    """UNION ALL widens types by position. Each input says so itself, because a delta may come from one input alone."""
+    node = rebuilt(node, lambda child: align_unions(child, typer))
+    if not isinstance(node, UnionAll):
+        return node
+    types = tuple(c.type for c in typer.relation(node))
+    inputs = tuple(cast_to(types, i, tuple(c.type for c in typer.relation(i))) for i in node.inputs)
+    return UnionAll(inputs, node.columns)
+
+
+def cast_to(wanted: tuple[str, ...], node: Relation, found: tuple[str, ...]) -> Relation:
+    """The relation with its columns cast where their types differ from the wanted ones."""
+    if wanted == found:
+        return node
+    top = node if isinstance(node, Project) else keep(node, node.names)
+    return Project(
+        top.source,
+        tuple(
+            (name, e if a == b else Scalar(exp.cast(e.tree.copy(), b, dialect="spark")))
+            for (name, e), a, b in zip(top.columns, found, wanted, strict=True)
+        ),
+    )
+
+
 def cast_outputs(definition: Relation, output: Schema, typer: Typer) -> Relation:
     """Normalisation may change a type (a sum of sums); the view keeps the types that Spark gives it."""
     found = typer.relation(definition)
-    if all(a.type == b.type for a, b in zip(found, output, strict=True)):
-        return definition
-    top = definition if isinstance(definition, Project) else None
-    old = top.columns if top is not None else tuple((n, col(n)) for n in definition.names)
-    source = top.source if top is not None else definition
-    columns = tuple(
-        (name, e if a.type == b.type else Scalar(exp.cast(e.tree.copy(), b.type, dialect="spark")))
-        for (name, e), a, b in zip(old, found, output, strict=True)
-    )
-    return Project(source, columns)
+    return cast_to(tuple(c.type for c in output), definition, tuple(c.type for c in found))
 
 
 def refuse_ungroupable(output: Schema) -> None:

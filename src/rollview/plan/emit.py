@@ -8,7 +8,7 @@ of the relation.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -16,6 +16,7 @@ from sqlglot import exp
 from rollview.algebra.relation import (
     Aggregate,
     Filter,
+    Function,
     Join,
     Project,
     Relation,
@@ -24,7 +25,7 @@ from rollview.algebra.relation import (
     UnionAll,
     children,
 )
-from rollview.algebra.scalar import Scalar
+from rollview.algebra.scalar import Scalar, conjunction, literal
 from rollview.errors import BrokenInvariant
 from rollview.names import COUNT, PREFIX
 
@@ -51,22 +52,25 @@ def table(*parts: str) -> exp.Table:
 
 @dataclass
 class Piece:
-    """A SELECT in the making: where rows come from, and what each column is there."""
+    """A SELECT in the making: where rows come from, and what each column is there. It is used up once."""
 
     origin: exp.Expr
-    columns: dict[str, exp.Expr]
-    joins: list[tuple[exp.Expr, exp.Expr | None]] = field(default_factory=list)
-    where: list[exp.Expr] = field(default_factory=list)
+    columns: dict[str, Scalar]
+    joins: list[exp.Join] = field(default_factory=list)
+    where: list[Scalar] = field(default_factory=list)
 
-    def value(self, scalar: Scalar) -> exp.Expr:
-        return scalar.substitute({n: Scalar(e) for n, e in self.columns.items()}).tree
+    def value(self, scalar: Scalar) -> Scalar:
+        return scalar.substitute(self.columns)
 
-    def select(self, columns: dict[str, exp.Expr]) -> exp.Select:
-        query = exp.select(*(exp.alias_(e.copy(), name, quoted=True) for name, e in columns.items()))
-        query = query.from_(self.origin)
-        for source, on in self.joins:
-            query = query.join(source, on=on, join_type=None if on is not None else "cross")
-        return query.where(*self.where) if self.where else query
+    def select(self, columns: Mapping[str, Scalar], **clauses: exp.Expr) -> exp.Select:
+        where = conjunction(self.where)
+        return exp.Select(
+            expressions=[exp.Alias(this=e.tree.copy(), alias=ident(name)) for name, e in columns.items()],
+            from_=exp.From(this=self.origin),
+            joins=self.joins,
+            where=None if where is None else exp.Where(this=where.tree),
+            **clauses,
+        )
 
 
 class Emitter:
@@ -99,15 +103,14 @@ class Emitter:
             self.ctes.append((name := self.alias(SHARED), self.query(part)))
             self.shared[part] = name
         query = self.query(node)
-        for name, body in self.ctes:
-            query = query.with_(ident(name), as_=body)
+        if self.ctes:
+            bodies = [exp.CTE(this=body, alias=table_alias(name)) for name, body in self.ctes]
+            query.set("with_", exp.With(expressions=bodies))
         return query
 
     def piece(self, node: Relation) -> Piece:
         if node in self.shared:
-            alias = self.alias("p")
-            source = exp.alias_(table(self.shared[node]), alias, table=True, quoted=True)
-            return Piece(source, {n: column(alias, n) for n in node.names})
+            return self.named(table(self.shared[node]), self.alias("p"), node.names)
         match node:
             case Scan():
                 return self.scan(node)
@@ -128,46 +131,39 @@ class Emitter:
 
     def scan(self, node: Scan) -> Piece:
         alias = self.alias(node.table)
-        source = exp.alias_(self.bind(node), alias, table=True, quoted=True)
-        columns: dict[str, exp.Expr] = {name: column(alias, c) for c, name in node.columns}
+        columns = {name: column(alias, c) for c, name in node.columns}
         if node.at.signed:
             columns[COUNT] = column(alias, COUNT)
+        source = self.bind(node)
+        source.set("alias", table_alias(alias))
         return Piece(source, columns)
+
+    def named(self, source: exp.Expr, alias: str, names: tuple[str, ...]) -> Piece:
+        source.set("alias", table_alias(alias))
+        return Piece(source, {n: column(alias, n) for n in names})
 
     def subquery(self, node: Relation) -> Piece:
         body = self.query(node)
-        alias = self.alias("q")
-        return Piece(
-            exp.Subquery(this=body, alias=exp.TableAlias(this=ident(alias))),
-            {n: column(alias, n) for n in node.names},
-        )
+        return self.named(exp.Subquery(this=body), self.alias("q"), node.names)
 
     def join(self, node: Join) -> Piece:
         left = self.piece(node.left)
         right = self.piece(node.right)
         if right.joins:
-            right = self.wrap(right, node.right.names)
+            body = right.select({n: right.columns[n] for n in node.right.names})
+            right = self.named(exp.Subquery(this=body), self.alias("q"), node.right.names)
         columns = left.columns | right.columns
-        on = None
-        if node.predicate is not None:
-            on = Piece(left.origin, columns).value(node.predicate)
-        joins = [*left.joins, (right.origin, on)]
-        return Piece(left.origin, columns, joins, left.where + right.where)
-
-    def wrap(self, piece: Piece, names: tuple[str, ...]) -> Piece:
-        alias = self.alias("q")
-        body = piece.select({n: piece.columns[n] for n in names})
-        return Piece(
-            exp.Subquery(this=body, alias=exp.TableAlias(this=ident(alias))),
-            {n: column(alias, n) for n in names},
-        )
+        if node.predicate is None:
+            join = exp.Join(this=right.origin, kind="CROSS")
+        else:
+            join = exp.Join(this=right.origin, on=node.predicate.substitute(columns).tree)
+        return Piece(left.origin, columns, [*left.joins, join], left.where + right.where)
 
     def semijoin(self, node: SemiJoin) -> Piece:
         left = self.piece(node.left)
         right = self.piece(node.right)
-        on = Piece(left.origin, left.columns | right.columns).value(node.predicate)
-        inner = right.select({"one": exp.Literal.number(1)}).where(on)
-        left.where.append(exp.Exists(this=inner))
+        right.where.append(node.predicate.substitute(left.columns | right.columns))
+        left.where.append(Scalar(exp.Exists(this=right.select({"one": literal(1)}))))
         return left
 
     def union(self, node: UnionAll) -> exp.Query:
@@ -184,24 +180,36 @@ class Emitter:
     def aggregate(self, node: Aggregate) -> exp.Query:
         piece = self.piece(node.source)
         keys = {name: not_ordinal(piece.value(e)) for name, e in node.keys}
-        measures: dict[str, exp.Expr] = {}
+        measures = {}
         for m in node.measures:
-            argument = exp.Star() if m.argument is None else piece.value(m.argument)
-            measures[m.name] = FUNCTIONS[m.function.value](this=argument)
-        query = piece.select(keys | measures)
-        return query.group_by(*(k.copy() for k in keys.values())) if keys else query
+            argument = exp.Star() if m.argument is None else piece.value(m.argument).tree.copy()
+            measures[m.name] = Scalar(FUNCTIONS[m.function](this=argument))
+        if not keys:
+            return piece.select(measures)
+        group = exp.Group(expressions=[k.tree.copy() for k in keys.values()])
+        return piece.select(keys | measures, group=group)
 
 
-FUNCTIONS: dict[str, type[exp.AggFunc]] = {"count": exp.Count, "sum": exp.Sum, "avg": exp.Avg}
+FUNCTIONS: dict[Function, type[exp.AggFunc]] = {
+    Function.COUNT: exp.Count,
+    Function.SUM: exp.Sum,
+    Function.AVG: exp.Avg,
+}
 
 
-def column(alias: str, name: str) -> exp.Column:
-    return exp.Column(this=ident(name), table=ident(alias))
+def column(alias: str, name: str) -> Scalar:
+    return Scalar(exp.Column(this=ident(name), table=ident(alias)))
 
 
-def not_ordinal(tree: exp.Expr) -> exp.Expr:
+def table_alias(name: str) -> exp.TableAlias:
+    return exp.TableAlias(this=ident(name))
+
+
+def not_ordinal(scalar: Scalar) -> Scalar:
     """GROUP BY 1 means the first column; a constant key must not look like that."""
-    return exp.cast(tree.copy(), "int") if Scalar(tree).is_integer else tree
+    if not scalar.is_integer:
+        return scalar
+    return Scalar(exp.Coalesce(this=scalar.tree.copy(), expressions=[scalar.tree.copy()]))
 
 
 def repeated(node: Relation) -> list[Relation]:

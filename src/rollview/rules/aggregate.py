@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 def aggregate_change(node: Aggregate, states: States, source: Signed) -> ChangeTable:
     """□γ(R): sums of signed states; groups in which nothing changed in the end are left out."""
     summed = tuple(
-        Measure(s.name, Function.SUM, counted(s.argument) if s.counts else signed_value(s.value))
-        for s in states.all
+        Measure(s.name, Function.SUM, counted(s.argument) if s.counts else signed_value(s.value)) for s in states.all
     )
     grouped = Aggregate(source.relation, node.keys, summed, node.grouped)
     key = tuple(name for name, _ in node.keys)

@@ -8,6 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
 from rollview.algebra import facts
+from rollview.algebra.block import Block, flatten
 from rollview.algebra.relation import (
     Aggregate,
     Filter,
@@ -23,7 +24,7 @@ from rollview.algebra.relation import (
 from rollview.deltas.signed import Signed, nothing, of_scan
 from rollview.errors import NotYetSupported
 from rollview.rules.aggregate import aggregate_delta
-from rollview.rules.join import Block, Input, flatten, join_delta
+from rollview.rules.join import Input, join_delta
 from rollview.rules.project import project_delta
 from rollview.rules.select import select_delta
 from rollview.rules.union import union_delta

@@ -19,26 +19,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rollview.algebra.block import Block
+from rollview.algebra.block import flatten as flatten
 from rollview.algebra.relation import Filter, Join, Project, Relation, union
-from rollview.algebra.scalar import Scalar, col, conjunction, conjuncts, equated
+from rollview.algebra.scalar import Scalar, col, conjunction, equated
 from rollview.deltas.signed import Signed
 from rollview.names import COUNT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """σ(R₁ ⋈ … ⋈ Rₙ) flattened: its inputs and all its conjuncts."""
-
-    inputs: tuple[Relation, ...]
-    conjuncts: tuple[Scalar, ...]
-    names: tuple[str, ...]
-
-    @property
-    def equalities(self) -> list[tuple[str, str]]:
-        return [pair for pair in (equated(c) for c in self.conjuncts) if pair]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +39,6 @@ class Input:
     delta: Signed
     updates: Signed
     mid: Relation
-
-
-def flatten(node: Relation) -> Block:
-    inputs: list[Relation] = []
-    parts: list[Scalar] = []
-
-    def visit(n: Relation) -> None:
-        match n:
-            case Join():
-                visit(n.left)
-                visit(n.right)
-                parts.extend(conjuncts(n.predicate))
-            case Filter():
-                visit(n.source)
-                parts.extend(conjuncts(n.predicate))
-            case _:
-                inputs.append(n)
-
-    visit(node)
-    return Block(tuple(inputs), tuple(parts), node.names)
 
 
 def join_delta(block: Block, inputs: Sequence[Input], parents: Sequence[int]) -> Signed:
@@ -120,9 +89,7 @@ def nearest(names: tuple[str, ...], left: dict[int, Relation], waiting: list[Sca
 
     def ties(i: int) -> tuple[int, int]:
         there = set(left[i].names)
-        touching = [
-            c for c in waiting if c.columns & here and c.columns & there and c.columns <= here | there
-        ]
+        touching = [c for c in waiting if c.columns & here and c.columns & there and c.columns <= here | there]
         return (sum(1 for c in touching if equated(c)), len(touching))
 
     return max(left, key=lambda i: (*ties(i), -i))
