@@ -28,7 +28,7 @@ from rollview.lake.keys import KnownKeys
 from rollview.lake.lake import Lake
 from rollview.names import PROPERTY_PLAN, PROPERTY_TICK, PROPERTY_VIEW
 from rollview.plan.compile import CompiledView
-from rollview.plan.cost import Estimate, Work, estimate, scale
+from rollview.plan.cost import Estimate, Work, estimate, scales
 from rollview.plan.emit import emit
 from rollview.plan.extent import Kind
 from rollview.plan.maintain import Maintenance, maintain
@@ -283,11 +283,10 @@ class Refresh:
         merged = 0 if plan.inserts_only else min(extent, 40_000 * max(1, self.delta_rows))
         work = Work(self.delta_rows, sum(sizes.values()), looked_up, extent, merged)
         rows = self.control.history.refreshes(self.view.name, limit=20)
-        scales = [
-            scale([(r.predicted_cost, r.actual_cost) for r in rows if r.strategy in names])
-            for names in (("incremental",), ("recompute", "create"))
+        seen = [
+            [(r.predicted_cost, r.actual_cost) for r in rows if r.strategy == s] for s in ("incremental", "recompute")
         ]
-        self.predicted = estimate(work, *scales)
+        self.predicted = estimate(work, *scales(*seen))
 
     def base_bytes(self, name: str) -> int:
         stored = self.relations[name]

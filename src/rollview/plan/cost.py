@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 
 START = 0.4
 PER_DELTA_ROW = 6e-6
@@ -57,7 +56,15 @@ def estimate(work: Work, incremental_scale: float = 1.0, recompute_scale: float 
     return Estimate(incremental * incremental_scale, recompute * recompute_scale)
 
 
-def scale(pairs: Sequence[tuple[float | None, float | None]]) -> float:
-    """actual / predicted over the last refreshes of one strategy; 1 until there are a few."""
-    ratios = [actual / predicted for predicted, actual in pairs if predicted and actual]
-    return min(20.0, max(0.05, median(ratios[:HISTORY]))) if len(ratios) >= ENOUGH else 1.0
+def scales(
+    incremental: Sequence[tuple[float | None, float | None]], recompute: Sequence[tuple[float | None, float | None]]
+) -> tuple[float, float]:
+    """actual / predicted of each strategy, from (predicted, actual) pairs, the newest first.
+
+    The best of the last few, because the first refreshes of a session are slow for reasons of their own; and only if both
+    strategies have been seen, because otherwise one of them would be judged by its cold starts alone.
+    """
+    ratios = [[a / p for p, a in pairs[:HISTORY] if p and a] for pairs in (incremental, recompute)]
+    if min(len(r) for r in ratios) < ENOUGH:
+        return 1.0, 1.0
+    return min(ratios[0]), min(ratios[1])

@@ -80,7 +80,7 @@ def merge_rows(
     insert: bool,
     bounds: Mapping[str, Bounds] | None = None,
 ) -> exp.Merge:
-    """Delete the rows whose key comes with a negative count; with `insert`, insert those that come with a positive one."""
+    """Delete the rows whose key comes with a negative count; with `insert`, insert those with a positive one."""
     lost = exp.LT(this=column(SOURCE, COUNT), expression=exp.Literal.number(0))
     on = exp.and_(same_key(key, bounds or {}), lost)
     whens = [exp.When(matched=True, then=exp.Var(this="DELETE"))]
