@@ -46,7 +46,8 @@ def test_a_fetch_that_was_killed_is_swept_away_a_day_later(tmp_path: Path) -> No
     long_ago = time.time() - 2 * 86400
     os.utime(left_behind, (long_ago, long_ago))
     process = start_fetch(tmp_path)
-    jar, _ = process.communicate(timeout=300)
+    jar, complaints = process.communicate(timeout=300)
+    assert complaints == ""
     assert jar.strip().endswith(".jar")
     assert not left_behind.exists()
 
