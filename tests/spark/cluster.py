@@ -57,9 +57,7 @@ def _daemon(name: str, log: Path, *options: str) -> Iterator[None]:
     loopback = ("--host", "127.0.0.1", "--webui-port", "0")
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     with log.open("w") as output:
-        process = subprocess.Popen(
-            [*command, *loopback, *options], stdout=output, stderr=output, env=environment
-        )
+        process = subprocess.Popen([*command, *loopback, *options], stdout=output, stderr=output, env=environment)
     try:
         yield
     finally:

@@ -48,7 +48,5 @@ def test_a_cluster_of_two_executors_shares_the_catalog_in_postgresql(
     assert done.stderr == ""
     assert json.loads(done.stdout) == {"total": [1010, 20], "executors": ["0", "1"]}
 
-    seen = SqlCatalog(
-        "rollview", uri=pg_url.replace("postgresql:", "postgresql+psycopg2:"), warehouse=str(tmp_path)
-    )
+    seen = SqlCatalog("rollview", uri=pg_url.replace("postgresql:", "postgresql+psycopg2:"), warehouse=str(tmp_path))
     assert seen.load_table("default.t").scan().to_arrow().num_rows == 1010

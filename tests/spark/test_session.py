@@ -141,18 +141,14 @@ def test_sessions_of_one_process_have_their_own_warehouses(
     assert [rows(session, "SHOW NAMESPACES IN rollview") for session in sessions] == [[("one",)], [("two",)]]
 
 
-def test_one_more_catalog_can_be_registered_while_the_session_runs(
-    session: SparkSession, tmp_path: Path
-) -> None:
+def test_one_more_catalog_can_be_registered_while_the_session_runs(session: SparkSession, tmp_path: Path) -> None:
     register_catalog(session, "second", f"sqlite:///{tmp_path / 'second.db'}", tmp_path / "second")
     session.sql("CREATE NAMESPACE second.inner")
     assert rows(session, "SHOW NAMESPACES IN second") == [("inner",)]
     assert rows(session, "SHOW NAMESPACES IN rollview") == [("default",)]
 
 
-def test_a_session_without_the_catalog_is_refused_with_what_it_lacks(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_session_without_the_catalog_is_refused_with_what_it_lacks(spark: SparkSession, tmp_path: Path) -> None:
     foreign = spark.newSession()
     url = "postgresql://someone:hidden@db.example:5433/lake"
     with pytest.raises(BadInput) as refused:
@@ -172,9 +168,7 @@ def test_required_settings_make_a_foreign_session_fit(spark: SparkSession, tmp_p
     check_session(foreign, url, tmp_path)
 
 
-@pytest.mark.parametrize(
-    "url", ["nonsense", "sqlite://", "mysql://localhost/x", "postgresql:///x?host=/tmp"], ids=str
-)
+@pytest.mark.parametrize("url", ["nonsense", "sqlite://", "mysql://localhost/x", "postgresql:///x?host=/tmp"], ids=str)
 def test_bad_catalog_urls_are_refused(url: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput) as refused:
         catalog_settings("c", url, tmp_path)
