@@ -36,8 +36,8 @@ def net(rows: pa.Table) -> pa.Table:
     np.add.at(totals, codes, counts)
     shown, first = np.unique(codes, return_index=True)
     at = np.repeat(first, np.abs(totals[shown]))
-    kept = columns.take(pa.array(at))
-    return kept.append_column(COUNT, pa.array(np.sign(totals[codes[at]]), pa.int64()))
+    signs = pa.array(np.sign(totals[codes[at]]), pa.int64())
+    return rows.take(pa.array(at)).set_column(rows.schema.get_field_index(COUNT), COUNT, signs)
 
 
 def row_codes(rows: pa.Table) -> NDArray[np.int64]:

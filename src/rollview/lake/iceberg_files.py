@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, LongType, StructType
 
 from rollview.errors import BadInput, RollviewError, SourceError
 from rollview.names import COUNT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -68,16 +68,15 @@ def resolve(spark: SparkSession, table: str) -> TableName:
 
 
 def _parts(name: str) -> tuple[str, ...]:
-    parts, end = [], 0
+    parts: list[str] = []
+    end = 0
     for found in _PART.finditer(name):
         if found.start() != end + bool(parts) or (parts and name[end] != "."):
             break
         parts.append(found[1].replace("``", "`") if found[1] is not None else found[2])
         end = found.end()
     if not parts or end != len(name):
-        raise BadInput(
-            f"{name!r} is not the name of a table", code="RV-NO-SUCH-TABLE", hint="catalog.namespace.table"
-        )
+        raise BadInput(f"{name!r} is not the name of a table", code="RV-NO-SUCH-TABLE", hint="catalog.namespace.table")
     return tuple(parts)
 
 
@@ -141,17 +140,13 @@ def snapshot_rows(spark: SparkSession, table: TableName, at: int, names: Sequenc
     return rows.select(*map(_column, names), F.lit(1).cast("bigint").alias(COUNT))
 
 
-def appended_rows(
-    spark: SparkSession, table: TableName, since: int, upto: int, names: Sequence[str]
-) -> DataFrame:
+def appended_rows(spark: SparkSession, table: TableName, since: int, upto: int, names: Sequence[str]) -> DataFrame:
     """What an append brought, by Spark's own incremental read."""
     span = spark.read.format("iceberg").option("start-snapshot-id", since).option("end-snapshot-id", upto)
     return span.load(table.quoted()).select(*map(_column, names), F.lit(1).cast("bigint").alias(COUNT))
 
 
-def rewritten_rows(
-    spark: SparkSession, table: TableName, since: int, upto: int, names: Sequence[str]
-) -> DataFrame:
+def rewritten_rows(spark: SparkSession, table: TableName, since: int, upto: int, names: Sequence[str]) -> DataFrame:
     """What a copy-on-write commit brought and took, by Spark's own changelog; rows carried over are in it twice."""
     span = spark.read.format("iceberg").option("start-snapshot-id", since).option("end-snapshot-id", upto)
     gained = F.col("_change_type") == "INSERT"
@@ -168,7 +163,7 @@ def changed_rows(
         schema.add(name, DataType.fromDDL(kind))
     schema.add(COUNT, LongType())
 
-    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         for batch in batches:
             for at in batch.column(0).to_pylist():
                 yield from reader.signed_rows(changes[at])

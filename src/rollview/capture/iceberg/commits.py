@@ -131,9 +131,7 @@ class IcebergCapture:
             types = [(c.name, c.type) for c in columns]
             frame = lake.changed_rows(self._locator.spark, reader, difference.changes, types)
         frame = frame if difference.one_sided else lake.netted(frame)
-        return SourceCommit(
-            step.position, step.committed_at, columns, difference.gained, difference.lost, None, frame
-        )
+        return SourceCommit(step.position, step.committed_at, columns, difference.gained, difference.lost, None, frame)
 
     def _by_spark_alone(self, table: Table, step: Step, difference: Difference, names: list[str]) -> Any:
         """Spark reads a snapshot (in that snapshot's schema), what was appended, or a changelog without deletes."""

@@ -193,6 +193,4 @@ class Covers:
         vectors = [d for d in positions if d.is_vector]
         equality = [d for key in (place, None) for d in self._equality.get(key, ())]
         equality = [d for d in equality if d.sequence > file.sequence]
-        return tuple(
-            sorted([*(vectors or positions), *equality], key=lambda d: (d.sequence, d.path, d.offset or 0))
-        )
+        return tuple(sorted([*(vectors or positions), *equality], key=lambda d: (d.sequence, d.path, d.offset or 0)))

@@ -42,9 +42,7 @@ def _column_may_match(field: NestedField, delete: Bounds, file: Bounds) -> bool:
     try:
         d_low, d_high = from_bytes(kind, delete.lower[i]), from_bytes(kind, delete.upper[i])
         f_low, f_high = from_bytes(kind, file.lower[i]), from_bytes(kind, file.upper[i])
-    except (
-        Exception
-    ):  # no bounds, or bounds written before the column was widened: no reason to leave the file out
+    except Exception:  # no bounds, or bounds written before the column was widened: no reason to leave the file out
         return True
     return bool(d_low <= f_high and f_low <= d_high)
 
@@ -54,9 +52,7 @@ def field_by_id(metadata: TableMetadata, field_id: int) -> NestedField:
     for schema in (metadata.schema(), *sorted(metadata.schemas, key=lambda s: -s.schema_id)):
         if field_id in schema.field_ids:
             return schema.find_field(field_id)
-    raise SourceError(
-        f"no schema of the table has the equality column {field_id}", code="RV-ICEBERG-METADATA"
-    )
+    raise SourceError(f"no schema of the table has the equality column {field_id}", code="RV-ICEBERG-METADATA")
 
 
 def covered(rows: pa.Table, deleted: pa.Table) -> NDArray[Any]:

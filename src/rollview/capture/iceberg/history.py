@@ -91,11 +91,7 @@ def _ancestors(metadata: TableMetadata, last: int) -> list[tuple[Snapshot, int]]
 def _after_expired(metadata: TableMetadata, last: int, table: str) -> list[Step]:
     """`last` is gone. Its successor still says what it appended; what it removed, nobody knows any more."""
     ancestors = list(ancestors_of(metadata.current_snapshot(), metadata))[::-1]
-    if (
-        not ancestors
-        or ancestors[0].parent_snapshot_id != last
-        or _operation(ancestors[0]) is not Operation.APPEND
-    ):
+    if not ancestors or ancestors[0].parent_snapshot_id != last or _operation(ancestors[0]) is not Operation.APPEND:
         raise SourceError(
             f"snapshot {last} of {table}, the last one captured, has expired",
             code="RV-SNAPSHOT-EXPIRED",

@@ -158,9 +158,7 @@ def database_url(settings: Mapping[str, str]) -> URL | None:
 
 def file_settings(settings: Mapping[str, str]) -> dict[str, str]:
     """The catalog's settings for file access; pyiceberg and Iceberg's own FileIO share their names."""
-    return {
-        k: v for k, v in settings.items() if k.split(".")[0] in ("s3", "client", "gcs", "adls", "hdfs", "oss")
-    }
+    return {k: v for k, v in settings.items() if k.split(".")[0] in ("s3", "client", "gcs", "adls", "hdfs", "oss")}
 
 
 @contextmanager

@@ -35,9 +35,7 @@ def project(
         if source is None:
             arrays.append(_missing(field, len(batch), constants))
         else:
-            arrays.append(
-                _converted(batch.column(source.name), source.field_type, field.field_type, field.name)
-            )
+            arrays.append(_converted(batch.column(source.name), source.field_type, field.field_type, field.name))
     return pa.RecordBatch.from_arrays(arrays, names=[f.name for f in wanted])
 
 
@@ -93,9 +91,7 @@ def _primitive(values: pa.Array, target: IcebergType, column: str) -> pa.Array:
     if isinstance(target, UUIDType):
         return pa.array([None if v is None else str(uuid.UUID(bytes=v)) for v in values.to_pylist()], wanted)
     # Iceberg has microseconds only; imported files may hold more digits, which Spark cuts off, too.
-    return (
-        values if values.type == wanted else pc.cast(values, wanted, safe=not pa.types.is_timestamp(wanted))
-    )
+    return values if values.type == wanted else pc.cast(values, wanted, safe=not pa.types.is_timestamp(wanted))
 
 
 def _offsets(lists: pa.Array) -> pa.Array:

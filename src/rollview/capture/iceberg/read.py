@@ -78,9 +78,7 @@ class Reader:
             if delete.content is Content.EQUALITY:
                 live &= ~self._matched(file, delete)
             else:
-                positions = (
-                    self._vector(delete) if delete.is_vector else self._positions_in(delete).get(file.path)
-                )
+                positions = self._vector(delete) if delete.is_vector else self._positions_in(delete).get(file.path)
                 if positions is not None:
                     live[positions[positions < file.records]] = False
         return live
@@ -91,9 +89,7 @@ class Reader:
             stream.seek(delete.offset or 0)
             blob = stream.read(delete.bytes)
         if blob[4:8] != _VECTOR_MAGIC:
-            raise SourceError(
-                f"{delete.path} holds no deletion vector where it should", code="RV-ICEBERG-METADATA"
-            )
+            raise SourceError(f"{delete.path} holds no deletion vector where it should", code="RV-ICEBERG-METADATA")
         return np.asarray(BitMap64.deserialize(blob[8:-4]).to_array(), dtype=np.int64)
 
     def _positions_in(self, delete: ContentFile) -> dict[str, NDArray[np.int64]]:

@@ -97,9 +97,7 @@ def schema_change(before: Sequence[Column], after: Sequence[Column]) -> SchemaCh
 
 
 def columns_of(schema: Schema) -> tuple[Column, ...]:
-    return tuple(
-        Column(f.name, spark_type(f.field_type, f.name), f.optional, f.field_id) for f in schema.fields
-    )
+    return tuple(Column(f.name, spark_type(f.field_type, f.name), f.optional, f.field_id) for f in schema.fields)
 
 
 def spark_type(kind: IcebergType, column: str) -> str:
