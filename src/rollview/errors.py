@@ -40,6 +40,10 @@ class UnsupportedView(RollviewError):
     """The user's SQL cannot be maintained as asked, and never will be."""
 
 
+class RecomputeRefused(UnsupportedView):
+    """A strict view can only be recomputed, and strict forbids that."""
+
+
 class NotYetSupported(RollviewError):
     """Legal SQL whose incremental maintenance is not built yet."""
 

@@ -22,7 +22,7 @@ from rollview.apply.log import ViewLog
 from rollview.apply.merge import Applied, Applier, Change
 from rollview.catalog import ControlStore, HistoryRow
 from rollview.catalog.stored import Stored
-from rollview.errors import RollviewError, UnsupportedView
+from rollview.errors import RecomputeRefused, RollviewError
 from rollview.lake.jobs import JobCounter
 from rollview.lake.keys import KnownKeys
 from rollview.lake.lake import Lake
@@ -160,7 +160,7 @@ class Refresh:
         ):
             reason = "RV-FLOAT-REDERIVE" if self.refreshes_since_recompute() >= REDERIVE_AFTER else None
         if reason is not None and self.policy == "strict":
-            raise UnsupportedView(
+            raise RecomputeRefused(
                 f"{self.view.name} would have to be recomputed, and its policy is strict",
                 code=reason,
                 hint="use policy 'incremental' or 'auto', or refresh with a full policy",

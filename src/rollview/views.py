@@ -12,7 +12,7 @@ from sqlglot import exp
 from rollview.algebra.schema import Schema
 from rollview.catalog import ColumnInfo, ControlStore, HistoryRow
 from rollview.catalog.stored import Stored, stored
-from rollview.errors import NotYetSupported, UnsupportedView
+from rollview.errors import NotYetSupported, RecomputeRefused
 from rollview.frontend.parse import parse_query
 from rollview.lake.jobs import JobCounter
 from rollview.lake.lake import EXTENT_PROPERTIES, Lake
@@ -50,7 +50,7 @@ class Views:
             return compile_view(text, {n: s.base for n, s in relations.items()}, self.typer), None
         except NotYetSupported as error:
             if policy == "strict":
-                raise UnsupportedView(
+                raise RecomputeRefused(
                     error.message, code=error.code, position=error.position, hint=error.hint
                 ) from None
             self.typer.query(text)

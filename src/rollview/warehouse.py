@@ -31,6 +31,7 @@ from rollview.propagate.states import States
 from rollview.refresh import Refresh
 from rollview.report import Listing, Report, Verification
 from rollview.statements import Create, Drop, Explain, RefreshView, Show, parse_statement
+from rollview.status import history, ready, status
 from rollview.steps import reached
 from rollview.verify.audit import audit
 from rollview.views import POLICIES, Views
@@ -250,57 +251,17 @@ class Warehouse:
         """The view's algebra, its strategy per changed table, the SQL, what is scanned, predicted and actual cost."""
         target = self._stored(name, "view")
         relations = all_stored(self._control)
-        history = self._control.history.refreshes(target.name, limit=1)
+        last = self._control.history.refreshes(target.name, limit=1)
         bases: Tables = {n: s.base for n, s in relations.items()}
-        return explain(target, self._views.compiled(target, relations), bases, history[0] if history else None)
+        return explain(target, self._views.compiled(target, relations), bases, last[0] if last else None)
 
     def status(self) -> Listing:
         """Every relation, where it stands, and how the last refresh went."""
-        last = self.tick
-        rows = Listing()
-        for relation in self._control.relations.list():
-            mark = self._control.marks.mark(relation.name)
-            history = self._control.history.refreshes(relation.name, limit=1) if relation.kind == "view" else ()
-            at = mark.applied_tick if relation.kind != "attached" else last
-            rows.append(
-                {
-                    "name": relation.name,
-                    "kind": relation.kind,
-                    "state": relation.state,
-                    "policy": relation.definition.get("policy"),
-                    "tick": at,
-                    "behind": self._behind(relation, at or 0, last),
-                    "strategy": history[0].strategy if history else None,
-                    "reason": history[0].reason if history else relation.definition.get("recompute_reason"),
-                    "seconds": history[0].seconds if history else None,
-                }
-            )
-        return rows
+        return status(self._control)
 
     def history(self, name: str | None = None, limit: int = 100) -> Listing:
         """Past refreshes, the newest first: strategy, reason, rows, predicted and actual seconds."""
-        if name is not None:
-            name = self._stored(name, "view").name
-        return Listing(
-            {
-                "view": r.view,
-                "started": r.started.isoformat(timespec="seconds"),
-                "strategy": r.strategy,
-                "reason": r.reason,
-                "since": r.since,
-                "upto": r.upto,
-                "delta_rows": r.delta_rows,
-                "inserted": r.inserted,
-                "updated": r.updated,
-                "deleted": r.deleted,
-                "predicted": r.predicted_cost,
-                "seconds": r.seconds,
-                "jobs": r.jobs,
-                "phases": dict(r.phases or {}),
-                "error": r.error,
-            }
-            for r in self._control.history.refreshes(name, limit=limit)
-        )
+        return history(self._control, name, limit)
 
     def verify(self, name: str) -> Verification:
         """Recompute the view at its own tick and compare, as bags, both ways."""
@@ -358,29 +319,8 @@ class Warehouse:
             raise BadInput(f"there is no tick {tick} yet", code="RV-NO-TICK", hint=f"the last tick is {last}")
         return tick
 
-    def _behind(self, relation: Relation, at: int, last: int) -> int:
-        if relation.kind != "view" or at >= last:
-            return 0
-        tables = self._all_tables(relation.name)
-        return len(self._control.ticks.ticks_between(at, last, tables)) if tables else 0
-
-    def _all_tables(self, view: str) -> list[str]:
-        found: list[str] = []
-        for below in self._control.relations.dependencies_of(view):
-            found += self._all_tables(below.name) if below.kind == "view" else [below.name]
-        return found
-
     def _stored(self, name: str, *kinds: str) -> Stored:
-        relation = self._control.relations.find(name)
-        if relation is None or relation.state != "ready" or (kinds and relation.kind not in kinds):
-            known = ", ".join(
-                r.name for r in self._control.relations.list(state="ready") if not kinds or r.kind in kinds
-            )
-            what = " or ".join(kinds) or "table or view"
-            raise BadInput(
-                f"there is no {what} {name!r}", code="RV-UNKNOWN-RELATION", hint=f"there are: {known or 'none'}"
-            )
-        return stored(relation)
+        return stored(ready(self._control, name, *kinds))
 
     def _check_name(self, name: str) -> None:
         if not NAME.fullmatch(name) or is_reserved(name):

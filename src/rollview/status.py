@@ -1,0 +1,82 @@
+"""What the control tables alone can tell: which relations there are, where they stand, how refreshes went. No Spark."""
+
+from __future__ import annotations
+
+from rollview.catalog import ControlStore, Relation
+from rollview.errors import BadInput
+from rollview.report import Listing
+
+
+def ready(control: ControlStore, name: str, *kinds: str) -> Relation:
+    """The relation of that name and one of those kinds, or an error that names the others."""
+    relation = control.relations.find(name)
+    if relation is None or relation.state != "ready" or (kinds and relation.kind not in kinds):
+        known = ", ".join(r.name for r in control.relations.list(state="ready") if not kinds or r.kind in kinds)
+        what = " or ".join(kinds) or "table or view"
+        raise BadInput(f"there is no {what} {name!r}", code="RV-UNKNOWN-RELATION", hint=f"there are: {known or 'none'}")
+    return relation
+
+
+def status(control: ControlStore) -> Listing:
+    """Every relation, where it stands, and how the last refresh went."""
+    last = control.ticks.last_tick()
+    rows = Listing()
+    for relation in control.relations.list():
+        mark = control.marks.mark(relation.name)
+        newest = control.history.refreshes(relation.name, limit=1) if relation.kind == "view" else ()
+        at = mark.applied_tick if relation.kind != "attached" else last
+        rows.append(
+            {
+                "name": relation.name,
+                "kind": relation.kind,
+                "state": relation.state,
+                "policy": relation.definition.get("policy"),
+                "tick": at,
+                "behind": behind(control, relation, at or 0, last),
+                "strategy": newest[0].strategy if newest else None,
+                "reason": newest[0].reason if newest else relation.definition.get("recompute_reason"),
+                "seconds": newest[0].seconds if newest else None,
+            }
+        )
+    return rows
+
+
+def behind(control: ControlStore, relation: Relation, at: int, last: int) -> int:
+    """How many committed ticks concern a view that it does not have yet."""
+    if relation.kind != "view" or at >= last:
+        return 0
+    tables = tables_below(control, relation.name)
+    return len(control.ticks.ticks_between(at, last, tables)) if tables else 0
+
+
+def tables_below(control: ControlStore, view: str) -> list[str]:
+    found: list[str] = []
+    for below in control.relations.dependencies_of(view):
+        found += tables_below(control, below.name) if below.kind == "view" else [below.name]
+    return found
+
+
+def history(control: ControlStore, view: str | None = None, limit: int = 100) -> Listing:
+    """Past refreshes of one view or all, the newest first: strategy, reason, rows, predicted and actual seconds."""
+    if view is not None:
+        view = ready(control, view, "view").name
+    return Listing(
+        {
+            "view": r.view,
+            "started": r.started.isoformat(timespec="seconds"),
+            "strategy": r.strategy,
+            "reason": r.reason,
+            "since": r.since,
+            "upto": r.upto,
+            "delta_rows": r.delta_rows,
+            "inserted": r.inserted,
+            "updated": r.updated,
+            "deleted": r.deleted,
+            "predicted": r.predicted_cost,
+            "seconds": r.seconds,
+            "jobs": r.jobs,
+            "phases": dict(r.phases or {}),
+            "error": r.error,
+        }
+        for r in control.history.refreshes(view, limit=limit)
+    )
