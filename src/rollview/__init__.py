@@ -13,6 +13,7 @@ from rollview.errors import (
     SourceError,
     UnsupportedView,
 )
+from rollview.limits import Limits
 from rollview.report import Report, Verification
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BadInput",
     "BrokenInvariant",
+    "Limits",
     "NotYetSupported",
     "Position",
     "RecomputeRefused",

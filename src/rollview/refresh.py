@@ -26,6 +26,7 @@ from rollview.errors import RecomputeRefused, RollviewError
 from rollview.lake.jobs import JobCounter
 from rollview.lake.keys import KnownKeys
 from rollview.lake.lake import Lake
+from rollview.limits import USUAL, Limits
 from rollview.names import PROPERTY_PLAN, PROPERTY_TICK, PROPERTY_VIEW
 from rollview.plan.compile import CompiledView
 from rollview.plan.cost import Estimate, Work, estimate, scales
@@ -39,7 +40,6 @@ from rollview.propagate.versioned import Span, Versioned
 from rollview.report import Report
 from rollview.steps import reached
 
-SMALL_ROWS = 100_000
 REDERIVE_AFTER = 200
 """incremental refreshes of a floating-point sum before it is derived anew"""
 CHANGE = "__change"
@@ -56,16 +56,14 @@ class Refresh:
         view: Stored,
         compiled: CompiledView | None,
         *,
-        small_rows: int = SMALL_ROWS,
-        few_bytes: int | None = None,
+        limits: Limits = USUAL,
     ) -> None:
         self.lake = lake
         self.control = control
         self.relations = relations
         self.view = view
         self.compiled = compiled
-        self.small_rows = small_rows
-        self.few_bytes = few_bytes
+        self.limits = limits
         self.phases: dict[str, float] = {}
         self.jobs = JobCounter(lake.spark)
         self.predicted: Estimate | None = None
@@ -115,7 +113,7 @@ class Refresh:
         assert self.compiled is not None
         log = ViewLog(self.lake, self.view)
         log.repair(span.since)
-        versioned = Versioned(self.lake, self.control, self.relations, span, small_rows=self.small_rows)
+        versioned = Versioned(self.lake, self.control, self.relations, span, limits=self.limits)
         try:
             with self.phase("read"):
                 shapes = versioned.read(scans(self.compiled.definition))
@@ -189,8 +187,7 @@ class Refresh:
         assert self.compiled is not None and plan.change is not None
         extent = self.compiled.extent
         query = emit(restrict(plan.change, KnownKeys({n: d.rows for n, d in versioned.deltas.items()})), versioned.bind)
-        options = {} if self.few_bytes is None else {"few_bytes": self.few_bytes}
-        applier = Applier(self.lake, self.view.extent, self.properties(span), **options)
+        applier = Applier(self.lake, self.view.extent, self.properties(span), limits=self.limits)
         fused = plan.kind is Kind.AGGREGATE and not log.needed and applier.is_small()
         if fused and extent.states is not None:
             with self.phase("apply"):
@@ -217,8 +214,8 @@ class Refresh:
     def computed(self, query: exp.Query, versioned: Versioned) -> Change:
         """The change on the driver if it is small, else kept inside Spark."""
         if all(d.rows is not None for d in versioned.deltas.values()):
-            rows = self.lake.fetch(query, limit=self.small_rows + 1)
-            if rows.num_rows <= self.small_rows:
+            rows = self.lake.fetch(query, limit=self.limits.small_rows + 1)
+            if rows.num_rows <= self.limits.small_rows:
                 return Change(versioned.states.keep(CHANGE, rows), rows)
         frame = self.lake.run(query).persist()
         return Change(versioned.states.keep(CHANGE, frame), None)

@@ -23,6 +23,7 @@ from rollview.lake.arrow import arrow_type, parse_schema, parse_type
 from rollview.lake.lake import EXTENT_PROPERTIES, Lake, user_table
 from rollview.lake.session import check_session, local_session
 from rollview.lake.typer import SparkTyper
+from rollview.limits import USUAL, Limits
 from rollview.names import COUNT, TICK, is_reserved
 from rollview.plan.explain import Explanation, explain
 from rollview.propagate.at_tick import at_tick
@@ -43,12 +44,18 @@ class Warehouse:
     """A warehouse: a Spark session, an Iceberg catalog, and the control tables beside it."""
 
     def __init__(
-        self, path: str | Path, spark: Any = None, catalog: str | None = None, *, driver_memory: str = "4g"
+        self,
+        path: str | Path,
+        spark: Any = None,
+        catalog: str | None = None,
+        *,
+        driver_memory: str = "4g",
+        limits: Limits = USUAL,
     ) -> None:
         self.path = Path(path)
         self.path.mkdir(parents=True, exist_ok=True)
         url = catalog or f"sqlite:///{(self.path / 'catalog.db').absolute()}"
-        self._own_session = spark is None
+        self._limits = limits
         self._control = ControlStore(url)
         if spark is None:
             spark = local_session(self.path, url, driver_memory=driver_memory)
@@ -151,7 +158,7 @@ class Warehouse:
 
     def transaction(self) -> Transaction:
         """Changes of managed tables under one tick, all or nothing."""
-        committer = Committer(self._lake, self._control, lambda s: fold(self._lake, self._control, s))
+        committer = Committer(self._lake, self._control, lambda s: fold(self._lake, self._control, s, self._limits))
         return Transaction(committer, all_stored(self._control))
 
     # --- views ----------------------------------------------------------------------------------------
@@ -286,7 +293,8 @@ class Warehouse:
             changed = replace(view.relation, definition={**view.definition, "policy": policy})
             view = replace(view, relation=changed)
         with self._control.leases.hold(f"view:{name}", wait=120.0):
-            return Refresh(self._lake, self._control, relations, view, self._views.compiled(view, relations)).run(upto)
+            compiled = self._views.compiled(view, relations)
+            return Refresh(self._lake, self._control, relations, view, compiled, limits=self._limits).run(upto)
 
     def _needed(self, wanted: Sequence[str]) -> list[str]:
         """The wanted views and the views below them, or all, each after what it reads."""
@@ -395,7 +403,7 @@ class Warehouse:
             mark = self._control.marks.mark(target.name).applied_tick or 0
             if self._control.ticks.totals_of(target.name, mark, self.tick).rows:
                 with self._control.leases.hold("writer", wait=120.0):
-                    fold(self._lake, self._control, target)
+                    fold(self._lake, self._control, target, self._limits)
 
 
 def as_json(base: BaseTable) -> list[dict[str, Any]]:

@@ -12,19 +12,19 @@ from sqlglot import exp
 
 from rollview.apply.merge import Applier, Change
 from rollview.capture.net import row_codes
-from rollview.catalog import ControlStore
+from rollview.catalog import ControlStore, TableChange
 from rollview.catalog.stored import Stored
 from rollview.lake.lake import Lake
 from rollview.lake.predicates import equal
+from rollview.limits import USUAL, Limits
 from rollview.names import COUNT, PROPERTY_TICK, TICK
 from rollview.plan.emit import ident
 from rollview.steps import reached
 
 FOLDING = "__folding"
-SMALL_ROWS = 100_000
 
 
-def fold(lake: Lake, control: ControlStore, stored: Stored) -> None:
+def fold(lake: Lake, control: ControlStore, stored: Stored, limits: Limits = USUAL) -> None:
     """Apply every committed tick of the log that the table does not have yet."""
     commit = lake.commit(stored.extent)
     done = commit.number(PROPERTY_TICK) if commit is not None else 0
@@ -32,18 +32,18 @@ def fold(lake: Lake, control: ControlStore, stored: Stored) -> None:
     if commit is not None and commit.snapshot_id is not None and done > (mark.applied_tick or 0):
         control.marks.record_extent(stored.name, done, commit.snapshot_id)  # the commit is believed
     for tick, change in sorted(control.ticks.changes_of(stored.name, done, control.ticks.last_tick()).items()):
-        fold_tick(lake, stored, tick, inserted=change.inserted, deleted=change.deleted)
+        fold_tick(lake, stored, tick, change, limits)
         reached("fold.merged")
         snapshot = lake.commit(stored.extent)
         assert snapshot is not None and snapshot.snapshot_id is not None
         control.marks.record_extent(stored.name, tick, snapshot.snapshot_id)
 
 
-def fold_tick(lake: Lake, stored: Stored, tick: int, *, inserted: int, deleted: int) -> None:
+def fold_tick(lake: Lake, stored: Stored, tick: int, change: TableChange, limits: Limits) -> None:
     columns = [c.name for c in stored.base.columns]
     order = tuple(stored.definition.get("cluster") or stored.base.key or ())
     rows = None
-    if inserted + deleted <= SMALL_ROWS:
+    if change.inserted + change.deleted <= limits.small_rows:
         rows = lake.scan(stored.log, equal(TICK, tick), [*columns, COUNT]).select([*columns, COUNT])
         name = lake.bind(FOLDING, rows)
     else:
@@ -52,8 +52,8 @@ def fold_tick(lake: Lake, stored: Stored, tick: int, *, inserted: int, deleted: 
         name = lake.bind(FOLDING, exp.select(*names).from_(stored.log.tree()).where(this_tick))
     properties = {PROPERTY_TICK: str(tick)}
     try:
-        applier = Applier(lake, stored.extent, properties)
-        if not deleted:
+        applier = Applier(lake, stored.extent, properties, limits=limits)
+        if not change.deleted:
             lake.append(
                 stored.extent,
                 applier.selected(Change(name, rows), columns),

@@ -17,12 +17,12 @@ from sqlglot import exp
 from rollview.capture.net import row_codes
 from rollview.lake.bounds import bounds, file_filter
 from rollview.lake.lake import Commit, Lake, TableRef
+from rollview.limits import USUAL, Limits
 from rollview.names import COUNT
 from rollview.plan.emit import ident
 from rollview.plan.merge import SOURCE, TARGET, Bounds, column, merge_rows, merge_states, same_key
 from rollview.steps import reached
 
-FEW_BYTES = 64 * 1024 * 1024
 BRANCH = "rollview_apply"
 
 
@@ -46,13 +46,11 @@ class Applied:
 class Applier:
     """Applies changes to one extent; every commit carries `properties`."""
 
-    def __init__(
-        self, lake: Lake, extent: TableRef, properties: Mapping[str, str], *, few_bytes: int = FEW_BYTES
-    ) -> None:
+    def __init__(self, lake: Lake, extent: TableRef, properties: Mapping[str, str], *, limits: Limits = USUAL) -> None:
         self.lake = lake
         self.extent = extent
         self.properties = properties
-        self.few_bytes = few_bytes
+        self.few_bytes = limits.few_bytes
 
     def is_small(self) -> bool:
         commit = self.lake.commit(self.extent)

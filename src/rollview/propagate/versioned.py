@@ -19,14 +19,13 @@ from rollview.catalog import ControlStore
 from rollview.catalog.stored import Stored
 from rollview.lake.lake import Lake
 from rollview.lake.predicates import Predicate, span
+from rollview.limits import USUAL, Limits
 from rollview.names import COUNT, TICK, delta_view
 from rollview.plan.emit import ident, table
 from rollview.plan.merge import column
 from rollview.propagate.log_rows import log_rows
 from rollview.propagate.states import States
 from rollview.rules.dispatch import Shape
-
-SMALL_ROWS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +56,13 @@ class Versioned:
         relations: Mapping[str, Stored],
         span: Span,
         *,
-        small_rows: int = SMALL_ROWS,
+        limits: Limits = USUAL,
     ) -> None:
         self.lake = lake
         self.control = control
         self.relations = relations
         self.span = span
-        self.small_rows = small_rows
+        self.small_rows = limits.small_rows
         self.states = States(lake, control, relations)
         self.deltas: dict[str, Delta] = {}
 

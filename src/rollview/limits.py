@@ -1,0 +1,20 @@
+"""Where small ends: the two settings that choose between the executors of a refresh."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """A change of at most `small_rows` rows goes through the driver as Arrow; a larger one stays inside Spark.
+
+    A change that may touch at most `few_bytes` of an extent is one MERGE; otherwise matched rows and new rows go as two
+    commits to a branch, which are published together. Both executors do the same; only the time differs.
+    """
+
+    small_rows: int = 100_000
+    few_bytes: int = 64 * 1024 * 1024
+
+
+USUAL = Limits()
