@@ -24,6 +24,7 @@ CODES = {
     "MISSING_AGGREGATION": "RV-NOT-GROUPED",
     "PARSE_SYNTAX_ERROR": "RV-SYNTAX",
 }
+PARSED_UP_TO = re.compile(r"\(line (\d+), pos (\d+)\)")
 HINT = "the statement fails in Spark itself; run it as a query to see why"
 
 
@@ -53,16 +54,19 @@ def position(error: PySparkException, statement: str) -> Position | None:
     try:
         contexts = error.getQueryContext()
     except Exception:  # not every error has one, and Spark Connect may refuse
-        return None
+        contexts = []
     for context in contexts or ():
         start = context.startIndex()
         if start is not None and 0 <= start <= len(statement):
             before = statement[:start]
             return Position(before.count("\n") + 1, start - (before.rfind("\n") + 1) + 1)
+    if isinstance(error, ParseException) and (found := PARSED_UP_TO.search(str(error))):
+        return Position(int(found[1]), int(found[2]) + 1)
     return None
 
 
 def first_line(text: str) -> str:
     """The message without the plan and the stack that Spark appends."""
     line = next((part for part in text.splitlines() if part.strip()), "Spark failed")
-    return re.sub(r"\s*SQLSTATE: \w+\s*$", "", re.sub(r"^\[[A-Z_.]+\]\s*", "", line)).strip()
+    said = PARSED_UP_TO.sub("", re.sub(r"^\[[A-Z_.]+\]\s*", "", line)).strip()
+    return re.sub(r"\s*SQLSTATE: \w+$", "", said)

@@ -187,7 +187,7 @@ class Lake:
         return exp.select(exp.Star()).from_(tree)
 
     def drop(self, ref: TableRef, *, view: bool = False) -> None:
-        self.run(exp.Drop(this=ref.tree(), kind="VIEW" if view else "TABLE", exists=True))
+        self.run(exp.Drop(tables=[ref.tree()], kind="VIEW" if view else "TABLE", exists=True))
 
     def exists(self, ref: TableRef) -> bool:
         return self.catalog.table_exists((ref.namespace, ref.name))
