@@ -68,6 +68,7 @@ class Refresh:
         self.jobs = JobCounter(lake.spark)
         self.predicted: Estimate | None = None
         self.delta_rows = 0
+        self.sizes: dict[str, int] = {}
 
     # --- where the view stands ------------------------------------------------------------------------
 
@@ -186,7 +187,8 @@ class Refresh:
     def incremental(self, plan: Maintenance, versioned: Versioned, log: ViewLog, span: Span) -> Applied:
         assert self.compiled is not None and plan.change is not None
         extent = self.compiled.extent
-        query = emit(restrict(plan.change, KnownKeys({n: d.rows for n, d in versioned.deltas.items()})), versioned.bind)
+        known = KnownKeys({n: d.rows for n, d in versioned.deltas.items()}, self.sizes)
+        query = emit(restrict(plan.change, known), versioned.bind)
         applier = Applier(self.lake, self.view.extent, self.properties(span), limits=self.limits)
         fused = plan.kind is Kind.AGGREGATE and not log.needed and applier.is_small()
         if fused and extent.states is not None:
@@ -273,7 +275,7 @@ class Refresh:
             self.control.marks.record_extent(self.view.name, tick, commit.snapshot_id)
 
     def predict(self, plan: Maintenance) -> None:
-        sizes = {n: self.base_bytes(n) for n in (self.compiled.reads if self.compiled else ())}
+        sizes = self.sizes = {n: self.base_bytes(n) for n in (self.compiled.reads if self.compiled else ())}
         looked_up = sum(sizes.get(s.table, 0) for s in plan.scans if s.at in (State.BEFORE, State.AFTER))
         commit = self.lake.commit(self.view.extent)
         extent = commit.number("total-files-size") if commit else 0

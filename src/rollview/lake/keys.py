@@ -12,7 +12,8 @@ from rollview.lake.arrow import literal
 from rollview.lake.bounds import ORDERED
 from rollview.plan.restrict import Keys
 
-FEW = 1000
+FEW = 100
+LARGE_BYTES = 4 * 1024 * 1024
 
 
 def values_of(column: pa.ChunkedArray) -> Keys | None:
@@ -32,11 +33,15 @@ def values_of(column: pa.ChunkedArray) -> Keys | None:
 class KnownKeys:
     """Asked for one column at a time; UPDATES are part of DELTA, so the same values bound both."""
 
-    def __init__(self, deltas: Mapping[str, pa.Table | None]) -> None:
+    def __init__(self, deltas: Mapping[str, pa.Table | None], sizes: Mapping[str, int]) -> None:
         self.deltas = deltas
+        self.sizes = sizes
         self.found: dict[tuple[str, str], Keys | None] = {}
 
-    def __call__(self, table: str, state: State, column: str) -> Keys | None:
+    def worth(self, table: str) -> bool:
+        return self.sizes.get(table, 0) >= LARGE_BYTES
+
+    def keys(self, table: str, state: State, column: str) -> Keys | None:
         rows = self.deltas.get(table)
         if rows is None or column not in rows.column_names:
             return None

@@ -61,8 +61,8 @@ def scales(
 ) -> tuple[float, float]:
     """actual / predicted of each strategy, from (predicted, actual) pairs, the newest first.
 
-    The best of the last few, because the first refreshes of a session are slow for reasons of their own; and only if both
-    strategies have been seen, because otherwise one of them would be judged by its cold starts alone.
+    The best of the last few, because the first refreshes of a session are slow for reasons of their own; and only if
+    both strategies have been seen, because otherwise one of them would be judged by its cold starts alone.
     """
     ratios = [[a / p for p, a in pairs[:HISTORY] if p and a] for pairs in (incremental, recompute)]
     if min(len(r) for r in ratios) < ENOUGH:

@@ -6,8 +6,9 @@ follows the change and not the table (Barbier, Lemma 4.6: drive by the delta).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from sqlglot import exp
 
@@ -43,12 +44,24 @@ class Keys:
         return Scalar(exp.Between(this=col(name).tree, low=self.low.copy(), high=self.high.copy()))
 
 
-Known = Callable[[str, State, str], Keys | None]
-"""(table, DELTA or UPDATES, its column) → the values there, if they are known"""
+class Known(Protocol):
+    """What the runtime knows of a span's deltas and of the tables beside them."""
+
+    def keys(self, table: str, state: State, column: str) -> Keys | None:
+        """The values in a column of DELTA or UPDATES of a table."""
+        ...
+
+    def worth(self, table: str) -> bool:
+        """Is a scan of this table so large that literals pay?"""
+        ...
 
 
 def restrict(node: Relation, known: Known) -> Relation:
-    """The same relation, its base scans restricted to the keys that the deltas beside them have."""
+    """The same relation, its base scans restricted to the keys that the deltas beside them have.
+
+    Literals are not free: a thousand of them cost Spark more than the scan of a small table, so only scans that are
+    worth it get them.
+    """
     match node:
         case Scan():
             return node
@@ -70,7 +83,7 @@ def region(node: Join | Filter, known: Known) -> Relation:
     for leaf in block.inputs:
         if isinstance(leaf, Scan) and leaf.at in DELTAS:
             for column, name in leaf.columns:
-                keys = known(leaf.table, leaf.at, column) if name in joined else None
+                keys = known.keys(leaf.table, leaf.at, column) if name in joined else None
                 if keys is not None:
                     near[name] = keys
     spread = True
@@ -91,7 +104,7 @@ def inside(node: Relation, near: Mapping[str, Keys], known: Known) -> Relation:
         case Filter():
             return replace(node, source=inside(node.source, near, known))
         case Scan():
-            return limited(node, near)
+            return limited(node, near) if known.worth(node.table) else node
         case UnionAll():
             parts = []
             for part in node.inputs:

@@ -6,7 +6,7 @@ exactly what kinds of change there are (so terms that must be empty are left out
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,6 +65,8 @@ class Versioned:
         self.small_rows = limits.small_rows
         self.states = States(lake, control, relations)
         self.deltas: dict[str, Delta] = {}
+        self.parts: dict[tuple[str, State], Callable[[], pa.Table | exp.Query]] = {}
+        """parts of deltas that are only bound if a query reads them"""
 
     def read(self, scans: Iterable[Scan]) -> dict[str, Shape]:
         """Load the deltas of the tables that changed; what kinds of change each has."""
@@ -115,19 +117,17 @@ class Versioned:
         both = np.intersect1d(codes[counts > 0], codes[counts < 0])
         updated = np.isin(codes, both)
         removed = ~updated & (counts < 0)
-        self.states.keep(delta_view(name, State.UPDATES.value), rows.filter(pa.array(updated)))
-        self.states.keep(delta_view(name, State.REMOVED.value), rows.filter(pa.array(removed)).drop_columns([COUNT]))
+        self.parts[name, State.UPDATES] = lambda: rows.filter(pa.array(updated))
+        self.parts[name, State.REMOVED] = lambda: rows.filter(pa.array(removed)).drop_columns([COUNT])
         return Shape(bool((~updated & (counts > 0)).any()), bool(removed.any()), bool(updated.any()))
 
     def bind_large(self, stored: Stored, columns: list[str]) -> None:
         name = stored.name.lower()
         delta = self.states.keep(delta_view(name, State.DELTA.value), self.log_query(stored, columns))
-        if stored.base.key is None:
-            return
-        self.states.keep(delta_view(name, State.UPDATES.value), by_sign(delta, columns, stored.base.key, opposite=True))
-        self.states.keep(
-            delta_view(name, State.REMOVED.value), by_sign(delta, columns, stored.base.key, opposite=False)
-        )
+        key = stored.base.key
+        if key is not None:
+            self.parts[name, State.UPDATES] = lambda: by_sign(delta, columns, key, opposite=True)
+            self.parts[name, State.REMOVED] = lambda: by_sign(delta, columns, key, opposite=False)
 
     def log_query(self, stored: Stored, columns: list[str]) -> exp.Query:
         """The span's rows by Spark; net where the table has a key, so that each key is old, new or both."""
@@ -143,7 +143,10 @@ class Versioned:
     def bind(self, scan: Scan) -> exp.Table:
         """What a scan of the maintenance query reads."""
         if scan.at in (State.DELTA, State.UPDATES, State.REMOVED):
-            return table(delta_view(scan.table, scan.at.value))
+            name = delta_view(scan.table, scan.at.value)
+            if (scan.table, scan.at) in self.parts:
+                self.states.keep(name, self.parts.pop((scan.table, scan.at))())
+            return table(name)
         return self.states.at(scan.table, self.span.since if scan.at is State.BEFORE else self.span.upto)
 
     def close(self) -> None:
