@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,6 +15,9 @@ from rollview.catalog import ColumnInfo, ControlStore, HistoryRow
 from rollview.catalog.stored import Stored, stored
 from rollview.errors import NotYetSupported, RecomputeRefused
 from rollview.frontend.parse import parse_query
+from rollview.frontend.references import is_ours, references
+from rollview.frontend.refuse import bad
+from rollview.frontend.scalars import Scalars
 from rollview.lake.jobs import JobCounter
 from rollview.lake.lake import EXTENT_PROPERTIES, Lake
 from rollview.lake.typer import SparkTyper
@@ -21,7 +25,7 @@ from rollview.names import PROPERTY_PLAN, PROPERTY_TICK, PROPERTY_VIEW
 from rollview.plan.compile import CompiledView, check_output, compile_view
 from rollview.plan.emit import emit, sql
 from rollview.plan.extent import Kind
-from rollview.propagate.at_tick import at_tick, in_scope
+from rollview.propagate.at_tick import at_tick
 from rollview.propagate.states import States
 from rollview.refresh import fingerprint
 from rollview.report import Report
@@ -41,8 +45,8 @@ class Views:
 
     def reads(self, text: str, relations: Mapping[str, Stored]) -> list[str]:
         """The warehouse relations that a query names."""
-        found = (t for t in parse_query(text).find_all(exp.Table) if not in_scope(t, t.name.lower()))
-        return list(dict.fromkeys(t.name.lower() for t in found if t.name.lower() in relations))
+        found = (t for t in references(parse_query(text)) if is_ours(t) and t.name.lower() in relations)
+        return list(dict.fromkeys(t.name.lower() for t in found))
 
     def check(self, text: str, policy: str, relations: Mapping[str, Stored]) -> tuple[CompiledView | None, str | None]:
         """The compiled view, or why it can only be recomputed; policies that forbid that refuse here."""
@@ -53,16 +57,34 @@ class Views:
                 raise RecomputeRefused(
                     error.message, code=error.code, position=error.position, hint=error.hint
                 ) from None
-            self.typer.query(text)
+            self.admit_recompute(text, relations)
             return None, error.code
+
+    def admit_recompute(self, text: str, relations: Mapping[str, Stored]) -> None:
+        """A recompute, too, needs a query that has one meaning, over relations whose changes are known."""
+        tree = parse_query(text)
+        for node in references(tree):
+            if not is_ours(node) or node.name.lower() not in relations:
+                raise bad(
+                    f"there is no table or view {node.name!r} in the warehouse",
+                    "RV-UNKNOWN-TABLE",
+                    node,
+                    "create it with create_table, or attach it",
+                )
+        scalars = Scalars(self.typer.is_builtin)
+        for call in tree.find_all(exp.Func):
+            with suppress(NotYetSupported):
+                scalars.check_function(call)
+        self.typer.query(text)
 
     def compiled(self, view: Stored, relations: Mapping[str, Stored]) -> CompiledView | None:
         known = (view.relation.id, str(view.definition["fingerprint"]))
         if known not in self._compiled:
-            self._compiled[known] = None
+            compiled = None
             if view.definition.get("recompute_reason") is None:
                 bases = {n: s.base for n, s in relations.items()}
-                self._compiled[known] = compile_view(view.definition["sql"], bases, self.typer)
+                compiled = compile_view(view.definition["sql"], bases, self.typer)
+            self._compiled[known] = compiled
         return self._compiled[known]
 
     def forget(self, name: str) -> None:

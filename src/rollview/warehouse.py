@@ -19,6 +19,7 @@ from rollview.capture.managed import Committer, Transaction
 from rollview.catalog import ColumnInfo, ControlStore, Relation
 from rollview.catalog.stored import Stored, all_stored, stored
 from rollview.errors import BadInput, NotYetSupported
+from rollview.frontend.references import respelled
 from rollview.lake.arrow import arrow_type, parse_schema, parse_type
 from rollview.lake.lake import EXTENT_PROPERTIES, Lake, user_table
 from rollview.lake.session import check_session, local_session
@@ -171,13 +172,15 @@ class Warehouse:
         if found is not None and if_not_exists:
             return None
         if found is not None and or_replace and found.kind == "view":
-            self._views.check(sql, policy, all_stored(self._control))
+            relations = all_stored(self._control)
+            self._views.check(respelled(sql, relations), policy, relations)
             self.drop_view(name)
         self._check_name(name)
         if policy not in POLICIES:
             raise BadInput(f"there is no policy {policy!r}", code="RV-POLICY", hint=", ".join(POLICIES))
         self._capture(None)
         relations = all_stored(self._control)
+        sql = respelled(sql, relations)
         for upstream in self._views.reads(sql, relations):
             if relations[upstream].relation.kind == "view":
                 self._refresh_one(upstream, self.tick)
@@ -233,7 +236,7 @@ class Warehouse:
         match parse_statement(statement):
             case None:
                 with self._lake.in_warehouse():
-                    return self._lake.run(statement)
+                    return self._lake.run(respelled(statement, all_stored(self._control)))
             case Create() as create:
                 return self.create_view(
                     create.name,
