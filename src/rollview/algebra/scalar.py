@@ -25,7 +25,8 @@ class Scalar:
     """the columns it reads"""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", frozenset(c.name for c in self.tree.find_all(exp.Column)))
+        columns = (self.tree,) if isinstance(self.tree, exp.Column) else self.tree.find_all(exp.Column)
+        object.__setattr__(self, "columns", frozenset(c.name for c in columns))
 
     @property
     def column(self) -> str | None:

@@ -100,7 +100,7 @@ def aggregate_extent(
             raise NotYetSupported(
                 f"AVG over {argument_types[m.name]} cannot be derived exactly from a sum and a count",
                 code="RV-AVG-PRECISION",
-                hint="cast the argument to a decimal of at most 28 digits",
+                hint="cast the argument to a decimal of at most 24 digits",
             )
     states = states_of(node, argument_types, result_types)
     key = tuple(name for name, _ in node.keys)

@@ -1,0 +1,111 @@
+"""incremental == recompute: the law that every view and every history is held to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from tests.apply_bags import apply_change
+from tests.pure_typer import PureTyper
+from tests.steps import Rows, Step
+
+from rollview.algebra.interpreter import evaluate
+from rollview.algebra.relation import State
+from rollview.plan.compile import CompiledView, compile_view
+from rollview.plan.maintain import Maintenance, maintain
+from rollview.rules.dispatch import at, delta
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rollview.algebra.interpreter import Bag
+    from rollview.algebra.relation import Relation
+    from rollview.algebra.schema import Tables
+    from rollview.deltas.signed import Signed
+    from rollview.frontend.scope import Lowered
+    from rollview.rules.dispatch import Shapes
+
+
+@dataclass
+class Subject:
+    """A view under test: compiled, and as the user wrote it."""
+
+    sql: str
+    tables: Tables
+    view: CompiledView
+    written: Lowered
+    """lowered, but not normalised"""
+
+    @classmethod
+    def of(cls, sql: str, tables: Tables) -> Subject:
+        typer = PureTyper(tables)
+        return cls(sql, tables, compile_view(sql, tables, typer), typer.written(sql))
+
+    def stored(self, step: Step) -> Bag:
+        """The extent, recomputed after the step."""
+        return plain(evaluate(self.view.extent.rows, step.source()))
+
+    def read(self, step: Step, stored: Bag) -> Bag:
+        """What a reader of the extent sees."""
+        extent = self.view.extent
+        return plain(evaluate(extent.reader, step.source((extent.columns, stored))))
+
+    def meant(self, step: Step) -> Bag:
+        """What the user's query means after the step."""
+        names = self.written.relation.names
+        places = [names.index(c.unique) for c in self.written.columns]
+        result: Bag = Counter()
+        for row, n in evaluate(self.written.relation, step.source()).items():
+            result[tuple(row[p] for p in places)] += n
+        return plain(result)
+
+    def maintenance(self, step: Step, *, foreign_keys: bool, shapes: Shapes | None = None) -> Maintenance:
+        return maintain(self.view, step.shapes if shapes is None else shapes, self.tables, foreign_keys=foreign_keys)
+
+    def advance(self, step: Step, stored: Bag, *, foreign_keys: bool, shapes: Shapes | None = None) -> Bag:
+        """The extent rolled forward by the maintenance plan."""
+        plan = self.maintenance(step, foreign_keys=foreign_keys, shapes=shapes)
+        if plan.change is None:
+            return stored
+        return apply_change(self.view.extent, stored, rows_of(plan.change, step), inserts_only=plan.inserts_only)
+
+    def check(self, step: Step, stored: Bag) -> None:
+        assert stored == self.stored(step), "the extent differs from its recompute"
+        assert self.read(step, stored) == self.meant(step), "readers see something else than the view's SQL says"
+
+
+def rows_of(node: Relation, step: Step) -> Bag:
+    return plain(evaluate(node, step.source()))
+
+
+def plain(bag: Bag) -> Bag:
+    return Counter({row: n for row, n in bag.items() if n})
+
+
+def check_history(sql: str, tables: Tables, states: Sequence[Rows], *, foreign_keys: bool = True) -> Subject:
+    """The law in small steps and in one big step."""
+    subject = Subject.of(sql, tables)
+    start = Step(tables, states[0], states[0])
+    first = subject.stored(start)
+    subject.check(start, first)
+    stored = first
+    for before, after in pairwise(states):
+        step = Step(tables, before, after)
+        stored = subject.advance(step, stored, foreign_keys=foreign_keys)
+        subject.check(step, stored)
+    leap = Step(tables, states[0], states[-1])
+    subject.check(leap, subject.advance(leap, first, foreign_keys=foreign_keys))
+    return subject
+
+
+def check_delta(node: Relation, step: Step, *, foreign_keys: bool = True) -> Signed:
+    """R_after = R_before ⊎ ΔR, for a relation on its own."""
+    change = delta(node, step.shapes, step.tables, foreign_keys=foreign_keys)
+    total = rows_of(at(node, State.BEFORE, step.shapes), step)
+    for (*row, count), n in rows_of(change.relation, step).items():
+        assert count in (1, -1), "a signed delta is elementary"
+        total[tuple(row)] += count * n
+    assert plain(total) == rows_of(at(node, State.AFTER, step.shapes), step)
+    return change

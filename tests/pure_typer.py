@@ -1,0 +1,212 @@
+"""A Typer without a JVM: Spark's result types for the few types and operators that the tests use.
+
+Names are the user's aliases (an unaliased expression is called `c`, unlike in Spark).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from rollview.algebra.relation import (
+    Aggregate,
+    Filter,
+    Function,
+    Join,
+    Measure,
+    Project,
+    Relation,
+    Scan,
+    SemiJoin,
+    UnionAll,
+)
+from rollview.algebra.schema import Column, Schema, Tables
+from rollview.frontend.lower import lower
+from rollview.frontend.parse import parse_query
+from rollview.frontend.scalars import Scalars
+from rollview.names import COUNT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from rollview.algebra.scalar import Scalar
+    from rollview.frontend.scope import Lowered
+
+WIDTHS = ("tinyint", "smallint", "int", "bigint")
+DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
+TRUTHS = (
+    exp.Predicate,
+    exp.Connector,
+    exp.Not,
+    exp.Boolean,
+    exp.In,
+    exp.Between,
+    exp.Is,
+    exp.NullSafeEQ,
+)
+BUILTINS = frozenset(["shiftleft", "width_bucket", "bit_get"])
+
+
+class PureTyper:
+    """`tables` are the relations that the queries read."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+        self.lowered: dict[str, Lowered] = {}
+
+    def written(self, sql: str) -> Lowered:
+        """The query as the user wrote it: lowered, not normalised."""
+        if sql not in self.lowered:
+            self.lowered[sql] = lower(parse_query(sql), self.tables, Scalars(self.is_builtin))[0]
+        return self.lowered[sql]
+
+    def query(self, sql: str) -> Schema:
+        lowered = self.written(sql)
+        types = self.types(lowered.relation)
+        return tuple(Column(c.name, types[c.unique]) for c in lowered.columns)
+
+    def relation(self, node: Relation) -> Schema:
+        types = self.types(node)
+        return tuple(Column(name, types[name]) for name in node.names)
+
+    def is_builtin(self, function: str) -> bool:
+        return function in BUILTINS
+
+    def types(self, node: Relation) -> Mapping[str, str]:
+        match node:
+            case Scan():
+                table = self.tables[node.table]
+                found = {name: column_type(table.column(c)) for c, name in node.columns}
+                return found | ({COUNT: "bigint"} if node.at.signed else {})
+            case Filter():
+                return self.types(node.source)
+            case Project():
+                below = self.types(node.source)
+                return {name: type_of(e, below) for name, e in node.columns}
+            case Join():
+                return {**self.types(node.left), **self.types(node.right)}
+            case SemiJoin():
+                return self.types(node.left)
+            case UnionAll():
+                sides = [tuple(self.types(i)[n] for n in i.names) for i in node.inputs]
+                return {n: widest(s[place] for s in sides) for place, n in enumerate(node.columns)}
+            case Aggregate():
+                below = self.types(node.source)
+                keys = {name: type_of(e, below) for name, e in node.keys}
+                return keys | {m.name: measure_type(m, below) for m in node.measures}
+
+
+def column_type(column: Column | None) -> str:
+    assert column is not None
+    return column.type
+
+
+def measure_type(measure: Measure, types: Mapping[str, str]) -> str:
+    if measure.function is Function.COUNT or measure.argument is None:
+        return "bigint"
+    argument = type_of(measure.argument, types)
+    decimal = decimal_of(argument)
+    if measure.function is Function.AVG:
+        return bounded(decimal[0] + 4, decimal[1] + 4) if decimal and argument not in WIDTHS else "double"
+    if argument in WIDTHS:
+        return "bigint"
+    return bounded(decimal[0] + 10, decimal[1]) if decimal else "double"
+
+
+def type_of(scalar: Scalar, types: Mapping[str, str]) -> str:
+    return infer(scalar.tree, types)
+
+
+def infer(tree: exp.Expr, types: Mapping[str, str]) -> str:
+    match tree:
+        case exp.Column():
+            return types[tree.name]
+        case exp.Literal():
+            return literal_type(tree)
+        case exp.Null():
+            return "void"
+        case exp.Cast():
+            return tree.to.sql("spark").lower().replace(" ", "")
+        case exp.Paren() | exp.Neg() | exp.Abs():
+            return infer(tree.this, types)
+        case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod():
+            return arithmetic(tree, infer(tree.this, types), infer(tree.expression, types))
+        case exp.Coalesce():
+            return widest(infer(e, types) for e in (tree.this, *tree.expressions))
+        case exp.If():
+            return widest(infer(e, types) for e in (tree.args["true"], tree.args.get("false")) if e)
+        case exp.Case():
+            branches = [i.args["true"] for i in tree.args["ifs"]] + [tree.args.get("default")]
+            return widest(infer(e, types) for e in branches if e is not None)
+        case exp.Upper() | exp.Lower() | exp.Concat() | exp.DPipe() | exp.Trim() | exp.Substring():
+            return "string"
+        case exp.Year() | exp.Month() | exp.Day() | exp.Length():
+            return "int"
+        case exp.Dot():
+            return field_type(infer(tree.this, types), tree.expression.name)
+    if isinstance(tree, TRUTHS):
+        return "boolean"
+    raise NotImplementedError(f"the tests' typer does not know {type(tree).__name__}")
+
+
+def literal_type(tree: exp.Literal) -> str:
+    if tree.is_string:
+        return "string"
+    text = str(tree.this)
+    if tree.is_int:
+        return "int" if int(text) < 2**31 else "bigint"
+    whole, _, fraction = text.partition(".")
+    return f"decimal({max(1, len(whole.lstrip('0')) + len(fraction))},{len(fraction)})"
+
+
+def arithmetic(tree: exp.Expr, left: str, right: str) -> str:
+    if left in WIDTHS and right in WIDTHS:
+        return "double" if isinstance(tree, exp.Div) else widest([left, right])
+    a, b = decimal_of(left), decimal_of(right)
+    if a is None or b is None:
+        return "double"
+    whole = max(a[0] - a[1], b[0] - b[1])
+    scale = max(a[1], b[1])
+    if isinstance(tree, exp.Add | exp.Sub):
+        return bounded(whole + scale + 1, scale)
+    if isinstance(tree, exp.Mul):
+        return bounded(a[0] + b[0] + 1, a[1] + b[1])
+    scale = max(6, a[1] + b[0] + 1)
+    return bounded(a[0] - a[1] + b[1] + scale, scale)
+
+
+def decimal_of(type_: str) -> tuple[int, int] | None:
+    """Precision and scale; integers are decimals without a fraction."""
+    if type_ in DIGITS:
+        return DIGITS[type_], 0
+    match = re.fullmatch(r"decimal\((\d+),(\d+)\)", type_)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def bounded(precision: int, scale: int) -> str:
+    if precision <= 38:
+        return f"decimal({precision},{scale})"
+    return f"decimal(38,{max(38 - (precision - scale), min(scale, 6))})"
+
+
+def widest(types: Iterable[str]) -> str:
+    found = [t for t in types if t != "void"]
+    if not found:
+        return "void"
+    if all(t == found[0] for t in found):
+        return found[0]
+    if all(t in WIDTHS for t in found):
+        return max(found, key=WIDTHS.index)
+    decimals = [decimal_of(t) for t in found]
+    if all(d is not None for d in decimals):
+        scale = max(d[1] for d in decimals if d)
+        return bounded(max(d[0] - d[1] for d in decimals if d) + scale, scale)
+    return "double" if all(d is not None or t == "double" for d, t in zip(decimals, found, strict=True)) else "string"
+
+
+def field_type(struct: str, name: str) -> str:
+    """The type of one field of ``struct<a:int,b:string>``; nested structs are not needed here."""
+    fields = dict(part.split(":", 1) for part in struct.removeprefix("struct<").removesuffix(">").split(","))
+    return next(t for n, t in fields.items() if n.lower() == name.lower())
