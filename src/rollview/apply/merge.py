@@ -88,7 +88,7 @@ class Applier:
     ) -> Applied:
         matched = self.matched(source, key, near)
         known = np.isin(*paired_codes(rows.select(list(key)), matched))
-        fresh = rows.filter(pa.array(~known))
+        fresh = rows.filter(pa.array(~known & (rows.column(COUNT).to_numpy() > 0)))
         statement = merge_states(self.extent.tree(), source, key, states, keep_empty=False, bounds=near)
         statement.args["whens"].expressions.pop()  # matched rows only
         return self.split(statement if known.any() else None, fresh)
