@@ -1,0 +1,98 @@
+"""One command for all numbers: ``make bench``. Each part runs in a process of its own; ratios are within one process.
+
+``--large`` adds 100 M sales (some 20 minutes and 10 GB of disk).
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+OUT = Path("docs/bench.json")
+PARTS = {
+    "example1": [["bench.example1", "10000000"]],
+    "large": [["bench.example1", "100000000"]],
+    "tpch": [["bench.tpch", "1"]],
+    "one_row": [["bench.one_row", "200000"], ["bench.one_row", "2000000"]],
+}
+
+
+def run(part: str) -> list[dict[str, Any]]:
+    found = []
+    for module, *arguments in PARTS[part]:
+        done = subprocess.run([sys.executable, "-m", module, *arguments], check=True, stdout=subprocess.PIPE, text=True)
+        found.append(json.loads(done.stdout))
+    return found
+
+
+def ratios(results: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """One row per view: refresh against recompute and against the hand-written MERGE."""
+    rows = []
+    for part, runs in results.items():
+        if part == "one_row":
+            continue
+        for one in runs:
+            measured = one["measured"]
+            for view in dict.fromkeys(k.split("/")[0] for k in measured):
+                refresh, full = measured[f"{view}/refresh"], measured[f"{view}/recompute"]
+                hand = measured.get(f"{view}/hand")
+                rows.append(
+                    {
+                        "part": part,
+                        "view": view,
+                        "refresh / recompute": refresh["seconds"] / full["seconds"],
+                        "refresh / by hand": refresh["seconds"] / hand["seconds"] if hand else None,
+                        "jobs": refresh["jobs"],
+                        "rows read": refresh["rows"],
+                        "rows read by recompute": full["rows"],
+                        "bytes read": refresh["bytes"],
+                    }
+                )
+    return rows
+
+
+def show(results: dict[str, list[dict[str, Any]]]) -> None:
+    table = Table(title="refresh, as a share of …")
+    for name in ("part", "view", "recompute", "by hand", "jobs", "rows read", "rows read by recompute"):
+        table.add_column(name, justify="left" if name in ("part", "view") else "right")
+    for row in ratios(results):
+        hand = row["refresh / by hand"]
+        table.add_row(
+            row["part"],
+            row["view"],
+            f"{row['refresh / recompute']:.2f}",
+            "—" if hand is None else f"{hand:.2f}",
+            str(row["jobs"]),
+            f"{row['rows read']:,}",
+            f"{row['rows read by recompute']:,}",
+        )
+    console = Console()
+    console.print(table)
+    if "one_row" in results:
+        small, big = (r["measured"] for r in results["one_row"])
+        growth = big["bytes"] / max(1, small["bytes"])
+        console.print(f"one changed row in a join view: tenfold base, {growth:.1f} times the bytes, {big['jobs']} jobs")
+
+
+def main(arguments: list[str]) -> None:
+    wanted = [a for a in arguments if not a.startswith("-")] or ["example1", "tpch", "one_row"]
+    if "--large" in arguments:
+        wanted.append("large")
+    results: dict[str, list[dict[str, Any]]] = json.loads(OUT.read_text())["parts"] if OUT.exists() else {}
+    for part in wanted:
+        results[part] = run(part)
+    OUT.write_text(json.dumps({"parts": results, "ratios": ratios(results)}, indent=1) + "\n")
+    show(results)
+    from bench.picture import draw
+
+    draw(ratios(results), Path("docs/bench.svg"))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

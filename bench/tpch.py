@@ -1,0 +1,123 @@
+"""TPC-H: a Q1-like aggregate, a Q3-like join aggregate and a four-way join kept as rows.
+
+A round inserts, deletes and updates 0.1 % of the orders and their lineitems, scattered over the whole table.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import rollview
+from bench.measure import Measured, Meter, middle
+from rollview.lake.session import local_session
+
+TABLES: dict[str, dict[str, Any]] = {
+    "nation": {"key": ["n_nationkey"]},
+    "customer": {"key": ["c_custkey"], "foreign_keys": {"c_nationkey": "nation"}},
+    "orders": {"key": ["o_orderkey"], "foreign_keys": {"o_custkey": "customer"}},
+    "lineitem": {"key": ["l_orderkey", "l_linenumber"], "foreign_keys": {"l_orderkey": "orders"}},
+}
+VIEWS = {
+    "q1": """SELECT l_returnflag, l_linestatus, SUM(l_quantity) AS sum_qty, SUM(l_extendedprice) AS sum_base_price,
+            SUM(l_extendedprice * (1 - l_discount)) AS sum_disc_price, AVG(l_quantity) AS avg_qty, COUNT(*) AS count_order
+        FROM lineitem WHERE l_shipdate <= DATE'1998-09-02' GROUP BY l_returnflag, l_linestatus""",
+    "q3": """SELECT l_orderkey, o_orderdate, o_shippriority, SUM(l_extendedprice * (1 - l_discount)) AS revenue
+        FROM customer, orders, lineitem
+        WHERE c_mktsegment = 'BUILDING' AND c_custkey = o_custkey AND l_orderkey = o_orderkey
+            AND o_orderdate < DATE'1995-03-15' AND l_shipdate > DATE'1995-03-15'
+        GROUP BY l_orderkey, o_orderdate, o_shippriority""",
+    "four_way": """SELECT l_orderkey, l_linenumber, o_orderdate, c_name, n_name, l_quantity, l_extendedprice
+        FROM lineitem JOIN orders ON l_orderkey = o_orderkey JOIN customer ON o_custkey = c_custkey
+            JOIN nation ON c_nationkey = n_nationkey""",
+}
+SHARE = 1000
+
+
+def generate(folder: Path, scale: str) -> None:
+    if not (folder / "lineitem.parquet").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        tool = Path(sys.executable).parent / "tpchgen-cli"
+        names = ",".join(TABLES)
+        command = [str(tool), "parquet", "-s", scale, f"--tables={names}", f"--output-dir={folder}"]
+        subprocess.run(command, check=True, capture_output=True)
+
+
+def warehouse(path: Path, data: Path) -> rollview.Warehouse:
+    url = f"sqlite:///{(path / 'catalog.db').absolute()}"
+    path.mkdir(parents=True, exist_ok=True)
+    spark = local_session(path, url, driver_memory="6g", extra={"spark.ui.enabled": "true", "spark.ui.port": "0"})
+    wh = rollview.open(path, spark=spark)
+    if wh.tick == 0:
+        for name, options in TABLES.items():
+            frame = spark.read.parquet(str(data / f"{name}.parquet"))
+            columns = ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in frame.schema.fields)
+            wh.create_table(name, columns, **options)
+            with wh.transaction() as tx:
+                tx.insert(name, frame)
+    return wh
+
+
+def change(wh: rollview.Warehouse, turn: int) -> None:
+    """New orders with their lines, other orders gone with theirs, others again with new dates and quantities."""
+    shift = 10_000_000_000 * (turn + 1)
+
+    def picked(column: str, part: int) -> str:
+        return (
+            f"pmod(xxhash64({column}), {SHARE * 50}) BETWEEN {(turn * 3 + part) * 50} AND {(turn * 3 + part) * 50 + 49}"
+        )
+
+    fresh = {}
+    for name, column in (("orders", "o_orderkey"), ("lineitem", "l_orderkey")):
+        frame = wh.table(name).where(f"{column} < 10000000000").where(picked(column, 0))
+        fresh[name] = frame.withColumn(column, frame[column] + shift).toArrow()
+    with wh.transaction() as tx:
+        for name in fresh:
+            tx.insert(name, fresh[name])
+        tx.delete("lineitem", where=picked("l_orderkey", 1))
+        tx.delete("orders", where=picked("o_orderkey", 1))
+        tx.update("lineitem", set={"l_quantity": "l_quantity + 1"}, where=picked("l_orderkey", 2))
+        tx.update("orders", set={"o_orderdate": "date_add(o_orderdate, 1)"}, where=picked("o_orderkey", 2))
+
+
+def recompute(wh: rollview.Warehouse, view: str) -> None:
+    from pyspark.sql.functions import lit
+
+    with wh._lake.in_warehouse():
+        wh.spark.sql(VIEWS[view]).writeTo(f"rollview.bench.{view}_full").overwrite(lit(True))
+
+
+def run(folder: Path, scale: str = "1", rounds: int = 3, warm: int = 2) -> dict[str, Any]:
+    generate(folder / f"tpch-{scale}", scale)
+    wh = warehouse(folder / f"tpch-{scale}-warehouse", folder / f"tpch-{scale}")
+    wh.spark.sql("CREATE NAMESPACE IF NOT EXISTS rollview.bench")
+    for view, text in VIEWS.items():
+        if view not in {r["name"] for r in wh.status()}:
+            wh.create_view(view, text, policy="incremental")
+        with wh._lake.in_warehouse():
+            wh.spark.sql(text).writeTo(f"rollview.bench.{view}_full").using("iceberg").createOrReplace()
+    meter = Meter(wh.spark)
+    samples: dict[tuple[str, str], list[Measured]] = {}
+    spent = len(wh.history("q1"))
+    for turn in range(rounds + warm):
+        change(wh, spent + turn)
+        for view in VIEWS:
+            for kind, work in (("refresh", wh.refresh), ("recompute", lambda v: recompute(wh, v))):
+                measured = meter.measure(lambda work=work, view=view: work(view))
+                print(f"  tpch {view:9} {kind:9} {measured}", file=sys.stderr)
+                if turn >= warm:
+                    samples.setdefault((view, kind), []).append(measured)
+    ok = all(wh.verify(v).ok for v in VIEWS)
+    wh.close()
+    return {
+        "scale": scale,
+        "verified": ok,
+        "measured": {f"{v}/{k}": middle(s).__dict__ for (v, k), s in samples.items()},
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(Path("bench/data"), sys.argv[1] if len(sys.argv) > 1 else "1"), indent=1))
