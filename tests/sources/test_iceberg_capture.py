@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.sources.conftest import bag
 
+from rollview.errors import NotYetSupported
+
 if TYPE_CHECKING:
     from tests.sources.conftest import Their
 
@@ -32,7 +34,6 @@ def test_append(their: Their) -> None:
 
 
 @MODE
-@BOTH_CATALOGS
 def test_delete_update_merge(their: Their, version: int, mode: str) -> None:
     table = their.create(COLUMNS, version=version, mode=mode).follow()
     their.sql(FILL)
@@ -167,6 +168,39 @@ def test_types(their: Their, version: int) -> None:
     assert types == {f.name: f.dataType.simpleString() for f in their.spark.table(their.name).schema} | {
         "s": "struct<a:int,`odd name`:struct<c:string>>"
     }
+
+
+def test_format_version_1(their: Their) -> None:
+    table = their.create(COLUMNS, "PARTITIONED BY (p)", version=1, mode="copy-on-write").follow()
+    their.sql(FILL)
+    table.catch_up()
+    table.one("DELETE FROM {t} WHERE k = 1")
+    table.one("UPDATE {t} SET v = 'u' WHERE k = 2")
+    their.sql("ALTER TABLE {t} SET TBLPROPERTIES ('format-version'='2', 'write.delete.mode'='merge-on-read')")
+    table.one("DELETE FROM {t} WHERE k IN (2, 3)")
+
+
+def test_orc_files(their: Their) -> None:
+    table = their.create(COLUMNS + ", l ARRAY<STRUCT<x: BIGINT>>").follow()
+    their.sql(
+        "ALTER TABLE {t} SET TBLPROPERTIES ('write.format.default'='orc')",
+        "INSERT INTO {t} SELECT id, IF(id % 5 = 0, NULL, 'v'), id % 3, array(struct(id)) FROM range(50)",
+    )
+    table.catch_up()
+    table.one("DELETE FROM {t} WHERE k = 1")
+    table.one("UPDATE {t} SET v = 'u' WHERE k IN (2, 3)")
+
+
+def test_avro_files_are_left_to_spark(their: Their) -> None:
+    table = their.create(COLUMNS).follow()
+    their.sql("ALTER TABLE {t} SET TBLPROPERTIES ('write.format.default'='avro')", FILL)
+    (commit,) = table.catch_up()
+    assert commit.frame is not None
+    table.one("INSERT INTO {t} VALUES (1000, 'a', 1)")
+    their.sql("DELETE FROM {t} WHERE k = 1")
+    with pytest.raises(NotYetSupported) as caught:
+        table.catch_up()
+    assert caught.value.code == "RV-ICEBERG-FORMAT"
 
 
 def test_large_changes_are_frames(their: Their, version: int) -> None:

@@ -67,6 +67,22 @@ def test_appends_open_only_what_they_brought(their: Their, version: int, opened:
     assert len(of_kind(opened, ".avro")) == 3  # two manifest lists and the one manifest that came
 
 
+def test_manifests_of_other_partitions_are_left_alone(their: Their, version: int, opened: list[str]) -> None:
+    their.create("k BIGINT, d DATE, v STRING", "PARTITIONED BY (days(d), v)", version=version)
+    for i in range(6):
+        values = f"DATE'2024-01-0{i + 1}', NULLIF('v{i}', 'v5')"
+        their.sql(f"INSERT INTO {{t}} SELECT /*+ COALESCE(1) */ id, {values} FROM range(9)")
+    for day in (3, 6):
+        table = their.follow()
+        table.catch_up()
+        table.capture = their.capture()
+        opened.clear()
+        table.one(f"DELETE FROM {{t}} WHERE k = {day} AND d = DATE'2024-01-0{day}'")
+        manifests = [p for p in of_kind(opened, ".avro") if "snap-" not in p]
+        deletes = their.sql("SELECT path FROM {t}.manifests WHERE content = 1").collect()
+        assert len(set(manifests) - {row[0] for row in deletes}) == 1
+
+
 def test_compaction_opens_nothing(their: Their, opened: list[str]) -> None:
     table = their.create("k BIGINT, v BIGINT").follow()
     their.sql(FILL)

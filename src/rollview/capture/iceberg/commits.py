@@ -16,7 +16,7 @@ from rollview.capture.iceberg.difference import Differ, Difference
 from rollview.capture.iceberg.history import EMPTY, initial, steps_since
 from rollview.capture.iceberg.locate import Locator, reading
 from rollview.capture.iceberg.manifests import Manifests
-from rollview.capture.iceberg.read import Reader
+from rollview.capture.iceberg.read import Reader, check_format, is_readable
 from rollview.capture.iceberg.types import Column, columns_of
 from rollview.capture.net import net
 from rollview.errors import BadInput
@@ -113,7 +113,8 @@ class IcebergCapture:
             difference = differ.appended(step.after)
         else:
             difference = differ.between(step.before, step.after)
-        if difference.bytes > self._driver_bytes:
+        files = difference.files
+        if sum(f.bytes for f in files) > self._driver_bytes or not all(map(is_readable, files)):
             return self._in_spark(table, step, difference, reader)
         batches = (b for c in difference.changes for b in reader.signed_rows(c))
         rows = net(pa.Table.from_batches(batches, reader.schema))
@@ -128,6 +129,8 @@ class IcebergCapture:
         columns = self._columns(table)
         frame = self._by_spark_alone(table, step, difference, [c.name for c in columns])
         if frame is None:
+            for file in difference.files:
+                check_format(file)
             types = [(c.name, c.type) for c in columns]
             frame = lake.changed_rows(self._locator.spark, reader, difference.changes, types)
         frame = frame if difference.one_sided else lake.netted(frame)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rollview.capture.iceberg.equality import may_match
-from rollview.capture.iceberg.manifests import Content, ContentFile, is_deletes
+from rollview.capture.iceberg.manifests import Content, ContentFile, is_deletes, may_hold
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,8 +39,8 @@ class FileChange:
     after: Deletes | None
 
     @property
-    def bytes(self) -> int:
-        return sum(f.bytes for f in {self.file, *(self.before or ()), *(self.after or ())})
+    def files(self) -> set[ContentFile]:
+        return {self.file, *(self.before or ()), *(self.after or ())}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,9 @@ class Difference:
     """Neither snapshot has a delete file."""
 
     @property
-    def bytes(self) -> int:
-        return sum(c.bytes for c in self.changes)
+    def files(self) -> set[ContentFile]:
+        """All files that have to be read."""
+        return {f for c in self.changes for f in c.files}
 
     @property
     def one_sided(self) -> bool:
@@ -105,7 +106,7 @@ class Differ:
         came = [m for path, m in new.items() if path not in old]
         left, entered = self._apart(gone, came, deletes=False)
         uncovering, covering = self._apart(gone, came, deletes=True)
-        touched = self._touched([*uncovering, *covering], new, entered)
+        touched = self._touched([*uncovering, *covering], new, [*left, *entered])
         was = self._covers(old, [*left, *touched])
         now = self._covers(new, [*entered, *touched])
         changes = [FileChange(f, was.of(f), None) for f in left]
@@ -134,24 +135,24 @@ class Differ:
         return Covers((f for m in deletes for f in self._manifests.live(m, self._io)), self._everywhere)
 
     def _touched(
-        self, deletes: list[ContentFile], new: Mapping[str, ManifestFile], entered: list[ContentFile]
+        self, deletes: list[ContentFile], new: Mapping[str, ManifestFile], moved: list[ContentFile]
     ) -> list[ContentFile]:
-        """The data files in both states that one of `deletes` may cover."""
-        if not deletes:
-            return []
+        """The data files in both states, so none that `moved`, that one of `deletes` may cover."""
         equality = [d for d in deletes if d.content is Content.EQUALITY]
         paths = {p for d in deletes if d.content is Content.POSITIONS for p in self._targets(d)}
-        fresh = set(entered)
-        paths -= {f.path for f in entered}
+        paths -= {f.path for f in moved}
+        if not paths and not equality:
+            return []
+        elsewhere = set(moved)
         touched: dict[ContentFile, None] = {}
-        for file in self._data_files(new, bounds=bool(equality)):
-            if not paths and not equality:
-                break
-            if file in fresh:
+        for file in self._data_files(new, deletes, bounds=bool(equality)):
+            if file in elsewhere:
                 continue
             if file.path in paths or any(self._may_cover(d, file) for d in equality):
                 touched[file] = None
             paths.discard(file.path)
+            if not paths and not equality:
+                break
         return list(touched)
 
     def _targets(self, delete: ContentFile) -> Iterable[str]:
@@ -162,11 +163,16 @@ class Differ:
         reaches = delete.sequence > file.sequence and (same or delete.spec_id in self._everywhere)
         return reaches and may_match(delete, file, self._metadata)
 
-    def _data_files(self, manifests: Mapping[str, ManifestFile], *, bounds: bool) -> Iterator[ContentFile]:
-        """The data files of a snapshot, the newest manifests first: what changes is often young."""
+    def _data_files(
+        self, manifests: Mapping[str, ManifestFile], deletes: list[ContentFile], *, bounds: bool
+    ) -> Iterator[ContentFile]:
+        """The data files in the partitions of `deletes`, the newest manifests first: what changes is often young."""
+        everywhere = any(d.content is Content.EQUALITY and d.spec_id in self._everywhere for d in deletes)
+        places = {(d.spec_id, d.partition) for d in deletes}
         data = [m for m in manifests.values() if not is_deletes(m)]
         for manifest in sorted(data, key=lambda m: m.sequence_number or 0, reverse=True):
-            yield from self._manifests.live(manifest, self._io, bounds=bounds)
+            if everywhere or any(may_hold(manifest, spec_id, at, self._metadata) for spec_id, at in places):
+                yield from self._manifests.live(manifest, self._io, bounds=bounds)
 
 
 class Covers:

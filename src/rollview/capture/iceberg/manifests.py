@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from pyiceberg.avro.file import AvroFile
+from pyiceberg.conversions import from_bytes
 from pyiceberg.manifest import ManifestContent
 from pyiceberg.schema import Schema
 from pyiceberg.typedef import Record
@@ -22,6 +23,7 @@ from pyiceberg.types import (
     LongType,
     MapType,
     NestedField,
+    PrimitiveType,
     StringType,
     StructType,
 )
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyiceberg.io import FileIO
-    from pyiceberg.manifest import ManifestFile
+    from pyiceberg.manifest import ManifestFile, PartitionFieldSummary
+    from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.table.snapshots import Snapshot
     from pyiceberg.types import IcebergType
 
@@ -150,6 +153,27 @@ class Manifests:
 
 def is_deletes(manifest: ManifestFile) -> bool:
     return manifest.content == ManifestContent.DELETES
+
+
+def may_hold(manifest: ManifestFile, spec_id: int, partition: tuple[Any, ...], metadata: TableMetadata) -> bool:
+    """Whether the summary of a manifest leaves room for a file of that partition."""
+    if manifest.partition_spec_id != spec_id:
+        return False
+    fields = metadata.specs()[spec_id].partition_type(metadata.schema()).fields
+    bounded = zip(partition, manifest.partitions or (), fields, strict=False)
+    return all(_within(value, summary, field.field_type) for value, summary, field in bounded)
+
+
+def _within(value: Any, summary: PartitionFieldSummary, kind: IcebergType) -> bool:
+    if value is None:
+        return bool(summary.contains_null)
+    low, high = summary.lower_bound, summary.upper_bound
+    if value != value or low is None or high is None or not isinstance(kind, PrimitiveType):  # bounds leave out NaN
+        return True
+    try:
+        return bool(from_bytes(kind, low) <= value <= from_bytes(kind, high))
+    except Exception:  # a column that is gone or has been widened: no reason to leave the manifest out
+        return True
 
 
 def _content_file(entry: Record, manifest: ManifestFile, bounds: bool) -> ContentFile:

@@ -156,15 +156,22 @@ class Reader:
 
     @contextmanager
     def _fragment(self, file: ContentFile) -> Iterator[ds.Fragment]:
-        reads = _FORMATS.get(file.format)
-        if reads is None:
-            raise NotYetSupported(
-                f"{file.format} files cannot be captured: {file.path}",
-                code="RV-ICEBERG-FORMAT",
-                hint="Rewrite the table to Parquet (write.format.default, then rewrite_data_files).",
-            )
+        check_format(file)
         with self.io.new_input(file.path).open() as stream:
-            yield reads().make_fragment(stream)
+            yield _FORMATS[file.format]().make_fragment(stream)
+
+
+def is_readable(file: ContentFile) -> bool:
+    return file.format in _FORMATS or file.is_vector
+
+
+def check_format(file: ContentFile) -> None:
+    if not is_readable(file):
+        raise NotYetSupported(
+            f"deletions in {file.format} files cannot be captured: {file.path}",
+            code="RV-ICEBERG-FORMAT",
+            hint="Rewrite the table to Parquet (write.format.default, then rewrite_data_files).",
+        )
 
 
 def _parts(fragment: ds.Fragment, wanted: NDArray[np.bool_]) -> Iterator[tuple[int, ds.Fragment]]:
