@@ -14,7 +14,7 @@ class Limits:
     """
 
     small_rows: int = 100_000
-    few_bytes: int = 64 * 1024 * 1024
+    few_bytes: int = 4 * 1024 * 1024
 
 
 USUAL = Limits()

@@ -8,7 +8,7 @@ publishes both.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ from rollview.lake.lake import Commit, Lake, TableRef
 from rollview.limits import USUAL, Limits
 from rollview.names import COUNT
 from rollview.plan.emit import ident
-from rollview.plan.merge import SOURCE, TARGET, Bounds, column, merge_rows, merge_states, same_key
+from rollview.plan.merge import TARGET, Bounds, column, merge_rows, merge_states
 from rollview.steps import reached
 
 BRANCH = "rollview_apply"
@@ -86,22 +86,25 @@ class Applier:
         states: Sequence[str],
         near: Mapping[str, Bounds],
     ) -> Applied:
-        matched = self.matched(source, key, near)
-        known = np.isin(*paired_codes(rows.select(list(key)), matched))
-        fresh = rows.filter(pa.array(~known & (rows.column(COUNT).to_numpy() > 0)))
-        statement = merge_states(self.extent.tree(), source, key, states, keep_empty=False, bounds=near)
-        statement.args["whens"].expressions.pop()  # matched rows only
-        return self.split(statement if known.any() else None, fresh)
+        """Matched groups by a MERGE that broadcasts the change; groups that it did not find are appended.
 
-    def matched(self, source: exp.Expr, key: Sequence[str], near: Mapping[str, Bounds]) -> pa.Table:
-        """The keys of the change that the extent has: the change is broadcast, nothing is shuffled."""
-        hint = exp.Hint(expressions=[exp.Anonymous(this="BROADCAST", expressions=[exp.Column(this=ident(SOURCE))])])
-        query = exp.select(*(column(SOURCE, k) for k in key)).from_(
-            exp.alias_(self.extent.tree(), TARGET, table=True, quoted=True)
-        )
-        query = query.join(exp.alias_(source.copy(), SOURCE, table=True, quoted=True), on=same_key(key, near))
-        query.set("hint", hint)
-        return self.lake.fetch(query)
+        The MERGE itself tells which it found: the files that it added hold the updated groups, and a group that it
+        deleted has lost rows, so a gaining group that is not in those files is new. The extent is read once.
+        """
+        statement = merge_states(self.extent.tree(BRANCH), source, key, states, keep_empty=False, bounds=near)
+        statement.args["whens"].expressions.pop()  # matched rows only
+        self.lake.start_branch(self.extent, BRANCH)
+        self.lake.merge(statement, self.properties)
+        reached("apply.matched")
+        updated = self.lake.added_rows(self.extent, BRANCH, key)
+        gaining = rows.filter(pa.array(rows.column(COUNT).to_numpy() > 0))
+        fresh = gaining.filter(pa.array(~np.isin(*paired_codes(gaining.select(list(key)), updated))))
+        if fresh.num_rows:
+            self.lake.append(self.extent, self.lake.spark.createDataFrame(fresh), self.properties, branch=BRANCH)
+            reached("apply.branch")
+        self.lake.publish_branch(self.extent, BRANCH)
+        applied = self.counted(parents=1 if fresh.num_rows else 0)
+        return replace(applied, inserted=fresh.num_rows)
 
     # --- rows -----------------------------------------------------------------------------------------
 

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.parquet as parquet
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.manifest import ManifestContent
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from sqlglot import exp
@@ -324,6 +326,24 @@ class Lake:
     def rows_in(self, ref: TableRef, condition: Any) -> int:
         """At most how many rows satisfy a condition, by the statistics of the files."""
         return sum(task.file.record_count for task in self.load(ref).scan(row_filter=condition).plan_files())
+
+    def added_rows(self, ref: TableRef, branch: str, columns: Sequence[str]) -> pa.Table:
+        """What the branch's last commit added to main's files: read from those files alone, without Spark."""
+        table = self.load(ref)
+        schema = table.schema().select(*columns).as_arrow()
+        head = table.metadata.refs[branch].snapshot_id
+        snapshot = table.snapshot_by_id(head)
+        if snapshot is None or head == table.metadata.current_snapshot_id:
+            return schema.empty_table()
+        parts = [schema.empty_table()]
+        for manifest in snapshot.manifests(table.io):
+            if manifest.added_snapshot_id != head or manifest.content != ManifestContent.DATA:
+                continue
+            for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True):
+                if entry.snapshot_id in (None, head):
+                    with table.io.new_input(entry.data_file.file_path).open() as file:
+                        parts.append(parquet.read_table(file, columns=list(columns)).cast(schema))
+        return pa.concat_tables(parts)
 
     def live_rows(self, ref: TableRef) -> int:
         """How many rows a table has, as its last commit counts them."""
