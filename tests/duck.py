@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -128,6 +129,10 @@ def quoted(name: str) -> str:
 
 
 def duck_type(spark: str) -> str:
+    struct = re.fullmatch(r"struct<(.*)>", spark)
+    if struct:
+        fields = (f.split(":") for f in struct[1].split(","))
+        return "struct(" + ", ".join(f"{quoted(n)} {duck_type(t)}" for n, t in fields) + ")"
     return "varchar" if spark == "string" else spark
 
 
@@ -136,7 +141,11 @@ def constant(value: Any) -> str:
         return "NULL"
     if isinstance(value, float):
         return f"'{value}'::DOUBLE"
-    return f"'{value}'" if not isinstance(value, bool | int | Decimal) else str(value)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{quoted(k)}: {constant(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, bool | int | Decimal):
+        return str(value)
+    return "'" + str(value).replace("'", "''") + "'"
 
 
 def comparable(value: Any) -> Any:

@@ -23,6 +23,7 @@ from rollview.algebra.relation import (
     UnionAll,
 )
 from rollview.algebra.schema import Column, Schema, Tables
+from rollview.errors import BadInput
 from rollview.frontend.lower import lower
 from rollview.frontend.parse import parse_query
 from rollview.frontend.scalars import Scalars
@@ -209,4 +210,7 @@ def widest(types: Iterable[str]) -> str:
 def field_type(struct: str, name: str) -> str:
     """The type of one field of ``struct<a:int,b:string>``; nested structs are not needed here."""
     fields = dict(part.split(":", 1) for part in struct.removeprefix("struct<").removesuffix(">").split(","))
-    return next(t for n, t in fields.items() if n.lower() == name.lower())
+    for field, type_ in fields.items():
+        if field.lower() == name.lower():
+            return type_
+    raise BadInput(f"no field {name}", code="RV-UNKNOWN-COLUMN")

@@ -91,10 +91,21 @@ class Grouping:
         inner = call.this
         if isinstance(inner, exp.Distinct):
             raise not_yet(f"{function_name(call)}(DISTINCT …)", "RV-AGGREGATE-DISTINCT", call)
+        if inner is None or (isinstance(inner, exp.Star) and function is not Function.COUNT):
+            raise bad(
+                f"{function_name(call)}() needs an argument", "RV-AGGREGATE-ARGUMENT", call, "only COUNT can take *"
+            )
+        if isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star):
+            raise not_yet(f"{function_name(call)}({inner.table}.*)", "RV-AGGREGATE", call, "name the columns")
         arguments = [] if isinstance(inner, exp.Star) else [inner, *call.expressions]
         for argument in arguments:
             if has_aggregate(argument):
-                raise bad("an aggregate cannot contain another", "RV-AGGREGATE-NESTED", call)
+                raise bad(
+                    "an aggregate cannot contain another",
+                    "RV-AGGREGATE-NESTED",
+                    call,
+                    "put the inner one into a subquery",
+                )
         argument = self.argument(arguments, condition)
         known = (function, "" if argument is None else str(argument))
         if known not in self.measures:
@@ -156,13 +167,23 @@ def group_expressions(group: exp.Group | None, items: list[tuple[str, exp.Expr]]
             raise not_yet(refused.upper().replace("_", " "), "RV-GROUPING-SETS", group)
     if group.args.get("all"):
         return [tree for _, tree in items if not has_aggregate(tree)]
+    if not group.expressions:
+        raise bad("GROUP BY names nothing", "RV-SYNTAX", group, "list the columns to group by")
     result: list[exp.Expr] = []
     for tree in group.expressions:
+        if isinstance(tree, exp.GroupingSets | exp.Cube | exp.Rollup):
+            what = "GROUPING SETS" if isinstance(tree, exp.GroupingSets) else tree.key.upper()
+            raise not_yet(what, "RV-GROUPING-SETS", tree)
         if isinstance(tree, exp.Tuple):
-            raise not_yet("GROUP BY (…)", "RV-GROUPING-SETS", group, "list the expressions without parentheses")
+            raise not_yet("GROUP BY (…)", "RV-GROUPING-SETS", tree, "list the expressions without parentheses")
         tree = at_position(tree, items) if Scalar(tree).is_integer else aliases_replaced(tree, dict(items), scope)
         if has_aggregate(tree):
-            raise bad("GROUP BY cannot contain an aggregate", "RV-AGGREGATE-PLACE", tree)
+            raise bad(
+                "GROUP BY cannot contain an aggregate",
+                "RV-AGGREGATE-PLACE",
+                tree,
+                "aggregate in a subquery, and group its result",
+            )
         result.append(tree)
     return result
 

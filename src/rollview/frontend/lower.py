@@ -6,18 +6,35 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rollview.algebra.relation import Filter, Join, Project, Scan, UnionAll
-from rollview.algebra.scalar import Scalar, col, conjunction
-from rollview.errors import RollviewError
+from rollview.algebra.relation import Filter, Join, Project, Scan, UnionAll, keep
+from rollview.algebra.scalar import Scalar, conjunction
+from rollview.errors import BrokenInvariant
 from rollview.frontend.grouping import lower_grouping
 from rollview.frontend.refuse import bad, never, not_yet
 from rollview.frontend.scalars import Scalars, has_aggregate, is_grouping
 from rollview.frontend.scope import Allocator, Lowered, Named, Scope, Visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from rollview.algebra.schema import BaseTable, Tables
+
+SELECT_PARTS = ("with_", "expressions", "from_", "joins", "where", "group", "having", "order", "hint")
+REFUSED = {
+    "limit": ("LIMIT", "RV-LIMIT"),
+    "offset": ("OFFSET", "RV-LIMIT"),
+    "distinct": ("SELECT DISTINCT", "RV-DISTINCT"),
+    "qualify": ("QUALIFY", "RV-WINDOW"),
+    "windows": ("WINDOW", "RV-WINDOW"),
+    "laterals": ("LATERAL VIEW", "RV-LATERAL"),
+    "sort": ("SORT BY", "RV-SORT"),
+    "cluster": ("CLUSTER BY", "RV-SORT"),
+    "distribute": ("DISTRIBUTE BY", "RV-SORT"),
+    "pivots": ("PIVOT", "RV-FROM"),
+    "sample": ("TABLESAMPLE", "RV-FROM"),
+    "version": ("a fixed version of a table", "RV-FROM"),
+    "when": ("a fixed version of a table", "RV-FROM"),
+}
 
 
 class Lowering:
@@ -32,7 +49,7 @@ class Lowering:
     def query(self, node: exp.Expr, ctes: Mapping[str, exp.Query]) -> Lowered:
         ctes = self.with_ctes(node, ctes)
         if isinstance(node, exp.Subquery):
-            self.refuse_modifiers(node)
+            self.refuse_all_but(("this", "alias", "with_", "order"), node)
             return self.query(node.this, ctes)
         if isinstance(node, exp.SetOperation):
             return self.set_operation(node, ctes)
@@ -56,22 +73,37 @@ class Lowering:
         return result
 
     def set_operation(self, node: exp.SetOperation, ctes: Mapping[str, exp.Query]) -> Lowered:
-        self.refuse_modifiers(node)
-        if not isinstance(node, exp.Union) or node.args.get("distinct"):
-            kind = node.key.upper() + ("" if node.args.get("distinct") else " ALL")
-            raise not_yet(kind, "RV-SET-OPERATION", node)
-        if node.args.get("by_name"):
-            raise not_yet("UNION BY NAME", "RV-UNION-BY-NAME", node)
-        left, right = self.query(node.left, ctes), self.query(node.right, ctes)
-        if len(left.columns) != len(right.columns):
-            raise bad("the sides of UNION ALL differ in their number of columns", "RV-UNION-COLUMNS", node)
-        names = tuple(self.allocator.name(c.name) for c in left.columns)
-        sides = tuple(Project(s.relation, tuple((c.unique, col(c.unique)) for c in s.columns)) for s in (left, right))
-        visible = tuple(Visible(c.name, n) for c, n in zip(left.columns, names, strict=True))
-        return Lowered(UnionAll(sides, names), visible)
+        sides = [self.query(side, ctes) for side in self.union_sides(node)]
+        first = sides[0]
+        for side in sides[1:]:
+            if len(side.columns) != len(first.columns):
+                raise bad(
+                    "the sides of UNION ALL differ in their number of columns",
+                    "RV-UNION-COLUMNS",
+                    node,
+                    f"{len(first.columns)} in the first, {len(side.columns)} in another",
+                )
+        names = tuple(self.allocator.name(c.name) for c in first.columns)
+        inputs = tuple(keep(s.relation, tuple(c.unique for c in s.columns)) for s in sides)
+        visible = tuple(Visible(c.name, n) for c, n in zip(first.columns, names, strict=True))
+        return Lowered(UnionAll(inputs, names), visible)
+
+    def union_sides(self, node: exp.Expr) -> list[exp.Expr]:
+        """The sides of a chain of UNION ALL, from left to right; a loop, because chains may be long."""
+        sides: list[exp.Expr] = []
+        while isinstance(node, exp.SetOperation):
+            if not isinstance(node, exp.Union) or node.args.get("distinct"):
+                kind = node.key.upper() + ("" if node.args.get("distinct") else " ALL")
+                raise not_yet(kind, "RV-SET-OPERATION", node)
+            if node.args.get("by_name"):
+                raise not_yet("UNION BY NAME", "RV-UNION-BY-NAME", node)
+            self.refuse_all_but(("with_", "this", "expression", "distinct", "order"), node)
+            sides.append(node.right)
+            node = node.left
+        return [node, *reversed(sides)]
 
     def select(self, node: exp.Select, ctes: Mapping[str, exp.Query]) -> Lowered:
-        self.refuse_select(node)
+        self.refuse_all_but(SELECT_PARTS, node)
         scope = self.from_clause(node, ctes)
         where = node.args.get("where")
         if where is not None:
@@ -110,21 +142,19 @@ class Lowering:
         return self.joined(self.bare_item(node, ctes), node, ctes)
 
     def bare_item(self, node: exp.Expr, ctes: Mapping[str, exp.Query]) -> Scope:
-        for unsupported in ("pivots", "sample", "laterals", "when", "version"):
-            if node.args.get(unsupported):
-                raise not_yet(f"{unsupported.upper().rstrip('S')} in FROM", "RV-FROM", node)
+        alias = node.args.get("alias")
+        if alias is not None and alias.args.get("columns"):
+            raise not_yet("a column list on an alias", "RV-ALIAS-COLUMNS", node, "give the columns aliases in a SELECT")
         if isinstance(node, exp.Subquery):
-            if is_join_group(node):
-                if node.alias:
-                    raise not_yet("an alias on a parenthesised join", "RV-FROM", node)
-                return self.item(node.this, ctes)
-            lowered = self.query(node.this, ctes)
-            self.refuse_modifiers(node)
-            return self.named(lowered, node.alias)
+            self.refuse_all_but(("this", "alias", "joins", "order"), node)
+            if not is_join_group(node):
+                return self.named(self.query(node.this, ctes), node.alias)
+            if node.alias:
+                raise not_yet("an alias on a parenthesised join", "RV-FROM", node, "name the tables inside it")
+            return self.item(node.this, ctes)
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
             raise not_yet(f"{node.key.upper()} in FROM", "RV-FROM", node)
-        if node.args.get("alias") is not None and node.args["alias"].args.get("columns"):
-            raise not_yet("a column list on a table alias", "RV-ALIAS-COLUMNS", node)
+        self.refuse_all_but(("this", "db", "catalog", "alias", "joins"), node)
         if not node.db and node.name.lower() in ctes:
             body = ctes[node.name.lower()]
             inner: Mapping[str, exp.Query] = body.meta.get("ctes", {})
@@ -138,7 +168,7 @@ class Lowering:
         found = self.find(node)
         if found is None:
             raise bad(
-                f"there is no table or view {node.name!r} in the warehouse",
+                f"there is no table or view {'.'.join(p.name for p in node.parts)!r} in the warehouse",
                 "RV-UNKNOWN-TABLE",
                 node,
                 "create it with create_table, or attach it",
@@ -156,12 +186,19 @@ class Lowering:
     def join(self, scope: Scope, join: exp.Join, ctes: Mapping[str, exp.Query]) -> None:
         kind = " ".join(p for p in (join.method, join.side, join.kind) if p).upper()
         if kind not in ("", "INNER", "CROSS"):
-            raise not_yet(f"{kind} JOIN", "RV-JOIN-" + kind.split()[0], join)
+            code = next((k for k in ("SEMI", "ANTI") if k in kind), kind.split()[0])
+            raise not_yet(f"{kind} JOIN", f"RV-JOIN-{code}", join)
+        self.refuse_all_but(("this", "on", "using", "method", "side", "kind", "hint"), join)
         right = self.item(join.this, ctes)
         taken = {i.alias.lower() for i in scope.items if i.alias}
         for item in right.items:
             if item.alias and item.alias.lower() in taken:
-                raise bad(f"the table alias {item.alias!r} is used twice", "RV-DUPLICATE-ALIAS", join.this)
+                raise bad(
+                    f"the table alias {item.alias!r} is used twice",
+                    "RV-DUPLICATE-ALIAS",
+                    join.this,
+                    "give one of them another alias",
+                )
         both = Scope(
             scope.relation,
             scope.items + right.items,
@@ -193,30 +230,15 @@ class Lowering:
         both.leading = [*merged, *(u for u in both.leading if u not in merged and u not in both.hidden)]
         return conjunction(tests)
 
-    def refuse_modifiers(self, node: exp.Expr) -> None:
-        for argument, code in (("limit", "RV-LIMIT"), ("offset", "RV-LIMIT")):
-            if node.args.get(argument):
-                raise not_yet(argument.upper(), code, node.args[argument])
+    def refuse_all_but(self, understood: Collection[str], node: exp.Expr) -> None:
+        """What is not understood is refused, never ignored; only the order of rows means nothing in a table."""
         if node.args.get("order"):
             self.notes.append("RV-ORDER-IGNORED")
-
-    def refuse_select(self, node: exp.Select) -> None:
-        self.refuse_modifiers(node)
-        refused = {
-            "distinct": ("SELECT DISTINCT", "RV-DISTINCT"),
-            "qualify": ("QUALIFY", "RV-WINDOW"),
-            "windows": ("WINDOW", "RV-WINDOW"),
-            "laterals": ("LATERAL VIEW", "RV-LATERAL"),
-            "sort": ("SORT BY", "RV-SORT"),
-            "cluster": ("CLUSTER BY", "RV-SORT"),
-            "distribute": ("DISTRIBUTE BY", "RV-SORT"),
-            "into": ("INTO", "RV-QUERY"),
-            "kind": ("SELECT AS", "RV-QUERY"),
-        }
-        for argument, (what, code) in refused.items():
-            value = node.args.get(argument)
-            if value:
-                raise not_yet(what, code, value if isinstance(value, exp.Expr) else node)
+        for part, value in node.args.items():
+            if value and part not in understood:
+                what, code = REFUSED.get(part, (part.strip("_").upper(), "RV-QUERY"))
+                first = value[0] if isinstance(value, list) else value
+                raise not_yet(what, code, first if isinstance(first, exp.Expr) else node)
 
 
 def is_join_group(node: exp.Subquery) -> bool:
@@ -233,5 +255,5 @@ def lower(tree: exp.Query, tables: Tables, scalars: Scalars) -> tuple[Lowered, t
     try:
         lowered = lowering.query(tree, {})
     except ValueError as error:  # a node refused to be born: our resolver let something through
-        raise RollviewError(f"the view could not be resolved: {error}", code="RV-RESOLVE") from error
+        raise BrokenInvariant(f"the view could not be resolved: {error}", code="RV-RESOLVE") from error
     return lowered, tuple(dict.fromkeys(lowering.notes))

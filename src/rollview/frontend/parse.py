@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 
 from rollview.errors import BadInput, Position
 from rollview.frontend.refuse import never
+
+logging.getLogger("sqlglot").addHandler(logging.NullHandler())  # what it cannot parse is refused, not logged
 
 
 def parse_query(text: str) -> exp.Query:
@@ -17,17 +21,29 @@ def parse_query(text: str) -> exp.Query:
     try:
         trees = [t for t in sqlglot.parse(text, read="spark") if t is not None]
     except ParseError as error:
-        first = error.errors[0] if error.errors else {}
-        place = Position(first["line"], first["col"]) if first.get("line") else None
-        found = f" near {first['highlight']!r}" if first.get("highlight") else ""
-        raise BadInput(f"the SQL cannot be parsed{found}", code="RV-SYNTAX", position=place) from None
+        raise unparsed(error) from None
     except TokenError as error:
-        raise BadInput(f"the SQL cannot be read: {error}", code="RV-SYNTAX") from None
+        raise BadInput(
+            f"the SQL cannot be read: {error}", code="RV-SYNTAX", hint="a quote or a comment may be left open"
+        ) from None
     if len(trees) != 1:
         raise BadInput(f"expected one statement, found {len(trees)}", code="RV-SYNTAX", hint="a view is one query")
     tree = trees[0]
-    while isinstance(tree, exp.Subquery) and not tree.args.get("alias"):
-        tree = tree.this
-    if not isinstance(tree, exp.Query):
-        raise never(f"a view is defined by a query, not by {tree.key.upper()}", "RV-NOT-A-QUERY", tree)
+    if not isinstance(tree, exp.Query) or isinstance(tree, exp.Values):
+        raise never(
+            f"a view is defined by a query, not by {tree.key.upper()}",
+            "RV-NOT-A-QUERY",
+            tree,
+            "give a SELECT statement",
+        )
     return tree
+
+
+def unparsed(error: ParseError) -> BadInput:
+    first = error.errors[0] if error.errors else {}
+    text = str(first.get("highlight") or "")
+    # sqlglot tells where the token ends
+    place = Position(first["line"], max(1, first["col"] - max(0, len(text) - 1))) if first.get("line") else None
+    near = f" near {text!r}" if text else ""
+    hint = "a view is one SELECT statement in Spark SQL"
+    return BadInput(f"the SQL cannot be parsed{near}", code="RV-SYNTAX", position=place, hint=hint)

@@ -42,14 +42,14 @@ GENERATORS = words(
 
 
 def position(node: exp.Expr | None) -> Position | None:
-    """Where a node stands in the user's text: its first token that remembers."""
-    if node is None:
-        return None
-    for part in node.walk():
-        line = part.meta_get("line")
-        if line is not None:
-            width = part.meta_get("end", 0) - part.meta_get("start", 0)
-            return Position(line, max(1, part.meta_get("col", 1) - width))
+    """Where a node stands in the user's text: its first token that remembers, or else what it is a part of."""
+    while node is not None:
+        for part in node.walk():
+            line = part.meta_get("line")
+            if line is not None:
+                width = part.meta_get("end", 0) - part.meta_get("start", 0)
+                return Position(line, max(1, part.meta_get("col", 1) - width))
+        node = node.parent
     return None
 
 

@@ -44,20 +44,26 @@ class Scalars:
         """A scalar without aggregates."""
         self.check(tree)
         for node in tree.find_all(exp.AggFunc):
-            raise bad(f"{function_name(node)}() cannot stand here", "RV-AGGREGATE-PLACE", node)
+            raise bad(
+                f"{function_name(node)}() cannot stand here",
+                "RV-AGGREGATE-PLACE",
+                node,
+                "aggregate in a subquery, and join its result",
+            )
         return self.resolve(tree, scope)
 
     def resolve(self, tree: exp.Expr, scope: Scope) -> Scalar:
         def replace(node: exp.Expr) -> exp.Expr:
             return operand(scope.resolve(node).tree) if isinstance(node, exp.Column) else node
 
-        return Scalar(bare(tree).transform(replace, copy=False))
+        return Scalar(bare(tree.transform(replace)))
 
     def select_item(self, item: exp.Expr, scope: Scope) -> Iterator[tuple[str, Scalar]]:
         """(name, expression) of one item of a SELECT list; a star is many."""
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
-            if item.args.get("except_") or item.args.get("replace") or item.args.get("rename"):
-                raise not_yet("* EXCEPT", "RV-STAR-EXCEPT", item)
+            star = item if isinstance(item, exp.Star) else item.this
+            if any(star.args.values()):
+                raise not_yet("* EXCEPT", "RV-STAR-EXCEPT", item, "name the columns")
             qualifier = item.table if isinstance(item, exp.Column) else None
             for visible in scope.star(item, qualifier or None):
                 yield visible.name, col(visible.unique)
@@ -77,7 +83,9 @@ class Scalars:
         if isinstance(node, exp.Window):
             raise not_yet("a window function", "RV-WINDOW", node)
         if isinstance(node, exp.Parameter | exp.Placeholder):
-            raise bad("a view cannot have parameters", "RV-PARAMETER", node)
+            raise bad("a view cannot have parameters", "RV-PARAMETER", node, "write the value into the SQL")
+        if isinstance(node, exp.QueryTransform):
+            raise never("nothing says that a script is deterministic", "RV-UDF", node, "use built-in functions")
         if isinstance(node, exp.Func):
             self.check_function(node)
 
@@ -107,7 +115,8 @@ class Scalars:
 def has_aggregate(tree: exp.Expr) -> bool:
     return any(
         isinstance(n, exp.AggFunc) or (isinstance(n, exp.Anonymous) and function_name(n) in AGGREGATES)
-        for n in tree.walk()
+        for n in tree.walk(prune=lambda n: isinstance(n, exp.Query))
+        if not isinstance(n, exp.Query)
     )
 
 
@@ -118,10 +127,9 @@ def is_grouping(node: exp.Select) -> bool:
 
 
 def bare(tree: exp.Expr) -> exp.Expr:
-    """A copy without comments and positions: only what it means."""
-    copy = tree.copy()
-    for node in copy.walk():
+    """The tree without comments and positions: only what it means."""
+    for node in tree.walk():
         node.pop_comments()
         if node.meta_get("line") is not None:
             node.meta.clear()
-    return copy
+    return tree

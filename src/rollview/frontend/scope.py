@@ -73,7 +73,13 @@ class Scope:
         if qualifier is not None:
             found = [i for i in self.items if i.alias.lower() == qualifier.lower()]
             if not found:
-                raise bad(f"there is no table {qualifier!r} in this FROM clause", "RV-UNKNOWN-TABLE", node)
+                offered = ", ".join(i.alias for i in self.items if i.alias)
+                raise bad(
+                    f"there is no table {qualifier!r} in this FROM clause",
+                    "RV-UNKNOWN-TABLE",
+                    node,
+                    f"tables in scope: {offered}",
+                )
             return list(found[0].columns)
         shown = {c.unique: c for i in self.items for c in i.columns if c.unique not in self.hidden}
         return [shown[u] for u in dict.fromkeys([*self.leading, *shown])]

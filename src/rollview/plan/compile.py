@@ -39,6 +39,17 @@ class CompiledView:
 
 def compile_view(sql: str, base: Tables, typer: Typer) -> CompiledView:
     """Parse, resolve, lower, normalise, type, and decide what is stored."""
+    try:
+        return compiled(sql, base, typer)
+    except RecursionError:
+        raise BadInput(
+            "the query is nested too deeply",
+            code="RV-TOO-DEEP",
+            hint="split it into several views",
+        ) from None
+
+
+def compiled(sql: str, base: Tables, typer: Typer) -> CompiledView:
     tree = parse_query(sql)
     lowered, notes = lower(tree, base, Scalars(typer.is_builtin))
     output = typer.query(sql)
