@@ -20,6 +20,8 @@ REASONS: dict[str, str] = {
     "RV-POLICY-FULL": "the view's policy is full",
     "RV-SET-OPERATION": "only UNION ALL is maintained from changes yet",
     "RV-SUBQUERY": "subqueries in expressions are not maintained from changes yet",
+    "RV-UPSTREAM-ELSEWHERE": "a view below has passed one of the two ticks without stopping there, so its change is "
+    "not known; its SQL is evaluated instead",
     "RV-UPSTREAM-RECOMPUTED": "a view below was recomputed, so there is no delta of it to go on from",
     "RV-WINDOW": "window functions are not maintained from changes yet",
 }

@@ -18,6 +18,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from rollview.algebra.relation import State, scans
+from rollview.apply.held import held
 from rollview.apply.log import ViewLog
 from rollview.apply.merge import Applied, Applier, Change
 from rollview.catalog import ControlStore, HistoryRow
@@ -34,7 +35,7 @@ from rollview.plan.emit import emit
 from rollview.plan.extent import Kind
 from rollview.plan.maintain import Maintenance, maintain
 from rollview.plan.restrict import restrict
-from rollview.propagate.at_tick import at_tick
+from rollview.propagate.standing import stands
 from rollview.propagate.states import States
 from rollview.propagate.versioned import Span, Versioned
 from rollview.report import Report
@@ -56,6 +57,7 @@ class Refresh:
         view: Stored,
         compiled: CompiledView | None,
         *,
+        policy: str | None = None,
         limits: Limits = USUAL,
     ) -> None:
         self.lake = lake
@@ -63,6 +65,7 @@ class Refresh:
         self.relations = relations
         self.view = view
         self.compiled = compiled
+        self.policy = policy or str(view.definition["policy"])
         self.limits = limits
         self.phases: dict[str, float] = {}
         self.jobs = JobCounter(lake.spark)
@@ -74,19 +77,7 @@ class Refresh:
 
     def since(self) -> int:
         """The tick that the extent holds. A commit that the control database missed is entered there now."""
-        commit = self.lake.commit(self.view.extent)
-        mark = self.control.marks.mark(self.view.name)
-        if commit is None or commit.snapshot_id is None:
-            return mark.applied_tick or 0
-        if mark.applied_tick is not None and mark.extent_snapshot == commit.snapshot_id:
-            return mark.applied_tick
-        tick = commit.number(PROPERTY_TICK)
-        self.control.marks.record_extent(self.view.name, tick, commit.snapshot_id)
-        return tick
-
-    @property
-    def policy(self) -> str:
-        return str(self.view.definition["policy"])
+        return held(self.lake, self.control, self.view)
 
     # --- the command ----------------------------------------------------------------------------------
 
@@ -137,12 +128,11 @@ class Refresh:
         tables = [r.name for r in reads if r.relation.kind != "view"]
         if tables and self.control.ticks.ticks_between(span.since, span.upto, tables):
             return True
-        return any(r.relation.kind == "view" and self.moved(r, span) for r in reads)
+        return any(self.moved(r, span) for r in reads if r.relation.kind == "view")
 
     def moved(self, upstream: Stored, span: Span) -> bool:
-        """Did the extent of a view below change in the span?"""
-        before = self.control.marks.extent_snapshot(upstream.name, span.since)
-        after = self.control.marks.extent_snapshot(upstream.name, span.upto)
+        """Did a view below change in the span, as far as is known?"""
+        before, after = (stands(self.control, upstream.name, t) for t in (span.since, span.upto))
         return before is None or after is None or before.snapshot_id != after.snapshot_id
 
     def forced_recompute(self, span: Span) -> str | None:
@@ -154,6 +144,8 @@ class Refresh:
             reason = str(self.view.definition["recompute_reason"])
         elif any(span.since < t <= span.upto for r in self.upstream_views() for t in r.definition.get("breaks", ())):
             reason = "RV-UPSTREAM-RECOMPUTED"
+        elif not all(stands(self.control, r.name, t) for r in self.upstream_views() for t in (span.since, span.upto)):
+            reason = "RV-UPSTREAM-ELSEWHERE"
         elif (
             self.compiled.extent.states is not None and self.compiled.extent.states.floating and self.policy != "strict"
         ):
@@ -241,7 +233,7 @@ class Refresh:
                     unique = self.compiled.extent.kind is not Kind.BAG
                     order = self.compiled.extent.key if unique else ()
                 else:
-                    rows, order = self.lake.run(at_tick(self.view.definition["sql"], states, span.upto)), ()
+                    rows, order = self.lake.run(states.query(self.view.definition["sql"], span.upto)), ()
                 self.mark_break(span.upto)
                 self.lake.overwrite(self.view.extent, rows, self.properties(span), order=order)
         finally:

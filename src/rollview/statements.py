@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from rollview.errors import BadInput
+from rollview.frontend.references import is_ours
 
 NAME = r"(?P<name>`(?:[^`]|``)+`|[\w.]+)"
 CREATE = re.compile(
@@ -22,6 +29,8 @@ DROP = re.compile(rf"\s*DROP\s+MATERIALIZED\s+VIEW\s+(?P<exists>IF\s+EXISTS\s+)?
 OURS = re.compile(
     r"\s*(CREATE\s+(OR\s+REPLACE\s+)?|REFRESH\s+|EXPLAIN\s+|DROP\s+|SHOW\s+)MATERIALIZED\b", re.IGNORECASE
 )
+COMMENTS = re.compile(r"(\s*(--[^\n]*(\n|$)|/\*.*?\*/))+", re.DOTALL)
+WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Drop, exp.Alter, exp.TruncateTable, exp.Create)
 SHOW = re.compile(r"\s*SHOW\s+MATERIALIZED\s+VIEWS\s*;?\s*", re.IGNORECASE)
 
 
@@ -37,8 +46,7 @@ class Create:
 @dataclass(frozen=True, slots=True)
 class RefreshView:
     name: str
-    tick: int | None
-    time: str | None
+    to: int | datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +70,20 @@ Statement = Create | RefreshView | Explain | Drop | Show
 
 def parse_statement(text: str) -> Statement | None:
     """The statement, or None if the text is Spark's business."""
+    if leading := COMMENTS.match(text):
+        text = text[leading.end() :]
     if found := CREATE.fullmatch(text):
         query = found["query"].strip().removesuffix(";")
         return Create(plain(found["name"]), query, bool(found["replace"]), bool(found["exists"]), found["policy"])
     if found := REFRESH.fullmatch(text):
-        return RefreshView(plain(found["name"]), int(found["tick"]) if found["tick"] else None, found["time"])
+        return RefreshView(plain(found["name"]), moment(found["time"]) if found["time"] else number(found["tick"]))
     if found := EXPLAIN.fullmatch(text):
         return Explain(plain(found["name"]))
     if found := DROP.fullmatch(text):
         return Drop(plain(found["name"]), bool(found["exists"]))
     if SHOW.fullmatch(text):
         return Show()
-    if re.match(
-        r"\s*(CREATE\s+(OR\s+REPLACE\s+)?|REFRESH\s+|EXPLAIN\s+|DROP\s+|SHOW\s+)MATERIALIZED\b", text, re.IGNORECASE
-    ):
+    if OURS.match(text):
         raise BadInput(
             "this statement about materialized views is not understood",
             code="RV-SYNTAX",
@@ -84,6 +92,33 @@ def parse_statement(text: str) -> Statement | None:
             "EXPLAIN | DROP [IF EXISTS] MATERIALIZED VIEW name; SHOW MATERIALIZED VIEWS",
         )
     return None
+
+
+def refuse_write(text: str, names: Collection[str]) -> None:
+    """Plain SQL must not change what rollview keeps: no change log would know of it."""
+    try:
+        trees = sqlglot.parse(text, read="spark")
+    except SqlglotError:
+        return
+    for tree in trees:
+        target = tree.find(exp.Table) if isinstance(tree, WRITES) else None
+        if target is not None and is_ours(target) and target.name.lower() in names:
+            raise BadInput(
+                f"{target.name} is kept by rollview; plain SQL must not change it",
+                code="RV-KEPT",
+                hint="write rows in wh.transaction(); drop with drop_table, drop_view or DROP MATERIALIZED VIEW",
+            )
+
+
+def moment(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise BadInput(f"{text!r} is not a time", code="RV-TIME", hint="such as '2026-01-31 12:00:00'") from None
+
+
+def number(text: str | None) -> int | None:
+    return None if text is None else int(text)
 
 
 def plain(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rollview.catalog import ControlStore, Relation
 from rollview.errors import BadInput
+from rollview.propagate.standing import tables_below
 from rollview.report import Listing
 
 
@@ -47,13 +48,6 @@ def behind(control: ControlStore, relation: Relation, at: int, last: int) -> int
         return 0
     tables = tables_below(control, relation.name)
     return len(control.ticks.ticks_between(at, last, tables)) if tables else 0
-
-
-def tables_below(control: ControlStore, view: str) -> list[str]:
-    found: list[str] = []
-    for below in control.relations.dependencies_of(view):
-        found += tables_below(control, below.name) if below.kind == "view" else [below.name]
-    return found
 
 
 def history(control: ControlStore, view: str | None = None, limit: int = 100) -> Listing:

@@ -25,13 +25,14 @@ from rollview.names import PROPERTY_PLAN, PROPERTY_TICK, PROPERTY_VIEW
 from rollview.plan.compile import CompiledView, check_output, compile_view
 from rollview.plan.emit import emit, sql
 from rollview.plan.extent import Kind
-from rollview.propagate.at_tick import at_tick
 from rollview.propagate.states import States
 from rollview.refresh import fingerprint
 from rollview.report import Report
 from rollview.steps import reached
 
 POLICIES = ("auto", "incremental", "strict", "full")
+Checked = tuple[CompiledView | None, str | None]
+"""a compiled view, or the reason why it can only be recomputed"""
 
 
 class Views:
@@ -48,7 +49,7 @@ class Views:
         found = (t for t in references(parse_query(text)) if is_ours(t) and t.name.lower() in relations)
         return list(dict.fromkeys(t.name.lower() for t in found))
 
-    def check(self, text: str, policy: str, relations: Mapping[str, Stored]) -> tuple[CompiledView | None, str | None]:
+    def check(self, text: str, policy: str, relations: Mapping[str, Stored]) -> Checked:
         """The compiled view, or why it can only be recomputed; policies that forbid that refuse here."""
         try:
             return compile_view(text, {n: s.base for n, s in relations.items()}, self.typer), None
@@ -90,15 +91,24 @@ class Views:
     def forget(self, name: str) -> None:
         self._compiled.clear()
 
-    def create(self, name: str, text: str, policy: str, relations: Mapping[str, Stored], tick: int) -> Report:
+    def rehearse(self, text: str, policy: str, relations: Mapping[str, Stored], tick: int) -> None:
+        """Before a view is replaced: the new query is accepted, and runs to its end."""
+        self.check(text, policy, relations)
+        states = States(self.lake, self.control, relations)
+        try:
+            self.lake.evaluate(states.query(text, tick))
+        finally:
+            states.close()
+
+    def create(
+        self, name: str, text: str, policy: str, checked: Checked, relations: Mapping[str, Stored], tick: int
+    ) -> Report:
         """Register, compute, show: in this order, so that a crash leaves something that recovery can drop."""
         started, clock = datetime.now(UTC), time.perf_counter()
-        compiled, reason = self.check(text, policy, relations)
+        compiled, reason = checked
         output = compiled.output if compiled is not None else self.typer.query(text)
         check_output(output)
         reads = self.reads(text, relations)
-        for upstream in reads:
-            self.start_logging(relations[upstream])
         columns = [ColumnInfo(c.name, c.type, c.nullable) for c in output]
         definition: dict[str, Any] = {
             "sql": text,
@@ -149,10 +159,10 @@ class Views:
         try:
             order: tuple[str, ...] = ()
             if compiled is not None:
-                query: exp.Query = emit(compiled.extent.rows, lambda scan: states.at(scan.table, tick))
+                query: exp.Query | str = emit(compiled.extent.rows, lambda scan: states.at(scan.table, tick))
                 order = compiled.extent.key if compiled.extent.kind is not Kind.BAG else ()
             else:
-                query = at_tick(view.definition["sql"], states, tick)
+                query = states.query(view.definition["sql"], tick)
             self.lake.create_table(view.extent, self.lake.schema(query), EXTENT_PROPERTIES)
             properties = {
                 PROPERTY_TICK: str(tick),

@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-import re
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from rollview import sources
-from rollview.algebra.schema import BaseTable, Column, ForeignKey, Schema, Tables
-from rollview.apply.fold import fold
-from rollview.capture.attached import attach, capture
-from rollview.capture.iceberg import IcebergCapture
+from rollview.algebra.schema import Tables
+from rollview.apply.fold import fold, settle
+from rollview.apply.held import held, newest
+from rollview.capture.attached import capture
 from rollview.capture.managed import Committer, Transaction
-from rollview.catalog import ColumnInfo, ControlStore, Relation
+from rollview.catalog import ControlStore
 from rollview.catalog.stored import Stored, all_stored, stored
-from rollview.errors import BadInput, NotYetSupported
+from rollview.errors import BadInput, BrokenInvariant, NotYetSupported
 from rollview.frontend.references import respelled
-from rollview.lake.arrow import arrow_type, parse_schema, parse_type
-from rollview.lake.lake import EXTENT_PROPERTIES, Lake, user_table
+from rollview.lake.lake import Lake, user_table
 from rollview.lake.session import check_session, local_session
 from rollview.lake.typer import SparkTyper
 from rollview.limits import USUAL, Limits
-from rollview.names import COUNT, TICK, is_reserved
+from rollview.names import COUNT, TICK
 from rollview.plan.explain import Explanation, explain
-from rollview.propagate.at_tick import at_tick
 from rollview.propagate.log_rows import log_rows
-from rollview.propagate.states import States
+from rollview.propagate.standing import tables_below
+from rollview.propagate.states import States, reader_at
 from rollview.refresh import Refresh
+from rollview.registry import Registry
 from rollview.report import Listing, Report, Verification
-from rollview.statements import Create, Drop, Explain, RefreshView, Show, parse_statement
+from rollview.statements import Create, Drop, Explain, RefreshView, Show, parse_statement, refuse_write
 from rollview.status import history, ready, status
-from rollview.steps import reached
 from rollview.verify.audit import audit
 from rollview.views import POLICIES, Views
-
-NAME = re.compile(r"[^\W\d]\w{0,127}")
 
 
 class Warehouse:
@@ -66,6 +62,7 @@ class Warehouse:
         self._lake.create_namespaces()
         self._typer = SparkTyper(self._lake)
         self._views = Views(self._lake, self._control, self._typer)
+        self._registry = Registry(self._lake, self._control)
         self._recover()
 
     # --- what it is -----------------------------------------------------------------------------------
@@ -110,22 +107,7 @@ class Warehouse:
     ) -> None:
         """A managed table. `columns` as in CREATE TABLE; without `key` it is a bag. `foreign_keys` maps columns to the
         table whose key they refer to, such as {"store_id": "stores"}; `cluster` lays the rows out (default: by key)."""
-        self._check_name(name)
-        schema = parse_schema(columns)
-        for column in schema:
-            if is_reserved(column.name):
-                raise BadInput(
-                    f"names that start with two underscores are reserved: {column.name!r}", code="RV-RESERVED-NAME"
-                )
-        base = self._base(name, schema, key, foreign_keys)
-        self._check_columns(name, schema, cluster or ())
-        relation = self._register("table", base, {"cluster": list(cluster or ()), "foreign_keys": as_json(base)})
-        target = stored(relation)
-        reached("create_table.registered")
-        self._lake.create_log(target.log, schema)
-        self._lake.create_table(target.extent, schema, EXTENT_PROPERTIES)
-        reached("create_table.created")
-        self._control.relations.set_state(name, "ready")
+        self._registry.create_table(name, columns, key, foreign_keys or {}, cluster or ())
 
     def attach(
         self,
@@ -136,31 +118,21 @@ class Warehouse:
         foreign_keys: Mapping[str, str] | None = None,
     ) -> None:
         """Make a table that others write a base table. Nothing is copied; changes are captured from now on."""
-        self._check_name(name)
-        reader = IcebergCapture(self.spark, source.table)
-        schema: Schema = tuple(Column(c.name, c.type, c.nullable) for c in reader.columns())
-        base = self._base(name, schema, key, foreign_keys)
-        definition = {"source": "iceberg", "table": source.table, "foreign_keys": as_json(base)}
-        relation = self._register("attached", base, definition)
-        target = stored(relation)
-        reached("attach.registered")
-        self._lake.create_log(target.log, schema)
-        self._lake.create_reader(name, source.table)
-        snapshot = reader.latest()
-        attach(self._control, relation.name, snapshot)
-        reached("attach.captured")
-        self._control.relations.set_state(name, "ready")
+        self._registry.attach(name, source.table, key, foreign_keys or {})
 
     def drop_table(self, name: str) -> None:
         """Forget a table. A managed table's rows are dropped; an attached table itself is left alone."""
-        target = self._stored(name, "table", "attached")
-        self._control.relations.set_state(target.name, "dropping")
-        self._drop(target)
+        self._registry.drop(name, "table", "attached")
 
     def transaction(self) -> Transaction:
         """Changes of managed tables under one tick, all or nothing."""
         committer = Committer(self._lake, self._control, lambda s: fold(self._lake, self._control, s, self._limits))
         return Transaction(committer, all_stored(self._control))
+
+    def capture(self) -> int:
+        """Take what is new in the attached tables, without refreshing a view; returns the last tick."""
+        self._capture(None)
+        return self.tick
 
     # --- views ----------------------------------------------------------------------------------------
 
@@ -168,36 +140,48 @@ class Warehouse:
         self, name: str, sql: str, policy: str = "auto", *, or_replace: bool = False, if_not_exists: bool = False
     ) -> Report | None:
         """Define a view and compute it once. Policies: auto, incremental, strict, full."""
+        check_policy(policy)
         found = self._control.relations.find(name)
         if found is not None and if_not_exists:
             return None
-        if found is not None and or_replace and found.kind == "view":
-            relations = all_stored(self._control)
-            self._views.check(respelled(sql, relations), policy, relations)
-            self.drop_view(name)
-        self._check_name(name)
-        if policy not in POLICIES:
-            raise BadInput(f"there is no policy {policy!r}", code="RV-POLICY", hint=", ".join(POLICIES))
-        self._capture(None)
         relations = all_stored(self._control)
         sql = respelled(sql, relations)
-        for upstream in self._views.reads(sql, relations):
-            if relations[upstream].relation.kind == "view":
-                self._refresh_one(upstream, self.tick)
-        return self._views.create(name, sql, policy, all_stored(self._control), self.tick)
+        self._capture(self._views.reads(sql, relations))
+        if found is not None and found.kind == "view" and or_replace:
+            others = {n: s for n, s in relations.items() if n != name.lower()}
+            self._views.rehearse(sql, policy, others, self.tick)
+            self.drop_view(name)
+        with self._registry.making(name):
+            return self._make_view(name, sql, policy)
+
+    def _make_view(self, name: str, sql: str, policy: str) -> Report:
+        """Views below log their changes before the tick is chosen at which the new one starts."""
+        relations = all_stored(self._control)
+        checked = self._views.check(sql, policy, relations)
+        below = [n for n in self._views.reads(sql, relations) if relations[n].relation.kind == "view"]
+        for upstream in below:
+            with self._registry.lease(upstream):
+                self._views.start_logging(stored(ready(self._control, upstream, "view")))
+        tick = self.tick
+        for upstream in self._needed(below) if below else ():
+            self._refresh_one(upstream, tick)
+        relations = all_stored(self._control)
+        for table in self._views.reads(sql, relations):
+            if relations[table].relation.kind == "table":
+                settle(self._lake, self._control, relations[table], tick, self._limits)
+        return self._views.create(name, sql, policy, checked, relations, tick)
 
     def drop_view(self, name: str) -> None:
         """Drop a view and all that is stored for it."""
-        target = self._stored(name, "view")
-        self._control.relations.set_state(target.name, "dropping")
-        self._drop(target)
+        self._registry.drop(name, "view")
+        self._views.forget(name)
 
     def refresh(
         self, *names: str, to: int | datetime | None = None, policy: str | None = None
     ) -> Report | list[Report]:
         """Bring views up to a tick (default: the last). One name: its report; several or none (all): a list."""
-        if policy is not None and policy not in POLICIES:
-            raise BadInput(f"there is no policy {policy!r}", code="RV-POLICY", hint=", ".join(POLICIES))
+        if policy is not None:
+            check_policy(policy)
         wanted = [self._stored(n, "view").name.lower() for n in names]
         needed = self._needed(wanted)
         self._capture(needed if wanted else None)
@@ -210,33 +194,42 @@ class Warehouse:
     # --- reading --------------------------------------------------------------------------------------
 
     def table(self, name: str, at: int | datetime | None = None) -> Any:
-        """A Spark DataFrame of a view or table, now or as of a tick that it has stood at."""
+        """A Spark DataFrame of a view or table, now or as of a tick."""
         target = self._stored(name)
         if at is None:
             return self._lake.run(self._lake.select_all(user_table(name).tree()))
+        tick = self._target(at)
+        self._settle(target.name, tick)
         states = States(self._lake, self._control, all_stored(self._control))
-        return self._lake.run(self._lake.select_all(states.at(target.name.lower(), self._target(at))))
+        try:
+            return self._lake.run(self._lake.select_all(states.at(target.name.lower(), tick)))
+        finally:
+            states.close()
 
     def changes(self, name: str, since: int | datetime, upto: int | datetime | None = None) -> Any:
         """The signed changes of a table in (since, upto]: its columns, `__count` and `__tick`."""
         target = self._stored(name)
         self._capture([name.lower()])
+        last = self._target(upto)
+        if target.relation.kind == "view":
+            last = min(last, held(self._lake, self._control, target))
         if target.relation.kind == "view" and not target.definition.get("logged"):
             raise NotYetSupported(
                 f"the view delta of {name} is not stored",
                 code="RV-NO-VIEW-DELTA",
                 hint="it is stored for views that another view reads",
             )
-        first = since if isinstance(since, int) else self._control.ticks.tick_at(aware(since))
         columns = [*(c.name for c in target.base.columns), COUNT, TICK]
-        return self._lake.run(log_rows(self._control, target, columns, first, self._target(upto)))
+        return self._lake.run(log_rows(self._control, target, columns, self._target(since), last))
 
     def sql(self, statement: str) -> Any:
         """Any statement; unqualified names mean the warehouse's. A DataFrame, or what a view's statement gives."""
         match parse_statement(statement):
             case None:
+                relations = all_stored(self._control)
+                refuse_write(statement, relations)
                 with self._lake.in_warehouse():
-                    return self._lake.run(respelled(statement, all_stored(self._control)))
+                    return self._lake.run(respelled(statement, relations))
             case Create() as create:
                 return self.create_view(
                     create.name,
@@ -246,8 +239,7 @@ class Warehouse:
                     if_not_exists=create.if_not_exists,
                 )
             case RefreshView() as refresh:
-                moment = datetime.fromisoformat(refresh.time) if refresh.time else refresh.tick
-                return self.refresh(refresh.name, to=moment)
+                return self.refresh(refresh.name, to=refresh.to)
             case Explain() as shown:
                 return self.explain(shown.name)
             case Drop() as drop:
@@ -277,27 +269,42 @@ class Warehouse:
         """Recompute the view at its own tick and compare, as bags, both ways."""
         target = self._stored(name, "view")
         relations = all_stored(self._control)
-        refresh = Refresh(self._lake, self._control, relations, target, None)
-        tick = refresh.since()
+        found = newest(self._lake, target.extent, self._control.marks.mark(target.name))
+        if found is None:
+            raise BrokenInvariant(f"{target.name} has no extent", code="RV-NO-EXTENT")
+        self._settle(target.name, found.tick)
         states = States(self._lake, self._control, relations)
         try:
-            recomputed = at_tick(target.definition["sql"], states, tick)
-            here = self._lake.select_all(user_table(target.name).tree())
-            return audit(self._lake, target.name, tick, here, recomputed, target.base.columns)
+            recomputed = states.query(target.definition["sql"], found.tick)
+            here = reader_at(target, found.snapshot_id)
+            return audit(self._lake, target.name, found.tick, here, recomputed, target.base.columns)
         finally:
             states.close()
 
     # --- inside ---------------------------------------------------------------------------------------
 
     def _refresh_one(self, name: str, upto: int, policy: str | None = None) -> Report:
-        relations = all_stored(self._control)
-        view = relations[name]
-        if policy is not None:
-            changed = replace(view.relation, definition={**view.definition, "policy": policy})
-            view = replace(view, relation=changed)
-        with self._control.leases.hold(f"view:{name}", wait=120.0):
+        clock = time.perf_counter()
+        view = self._stored(name, "view")
+        found = newest(self._lake, view.extent, self._control.marks.mark(name))
+        if found is not None and found.tick >= upto:
+            return Report(view.name, "none", None, found.tick, found.tick, seconds=time.perf_counter() - clock)
+        self._settle(name, upto)
+        with self._registry.lease(name):
+            relations = all_stored(self._control)
+            view = self._stored(name, "view")
             compiled = self._views.compiled(view, relations)
-            return Refresh(self._lake, self._control, relations, view, compiled, limits=self._limits).run(upto)
+            return Refresh(
+                self._lake, self._control, relations, view, compiled, policy=policy, limits=self._limits
+            ).run(upto)
+
+    def _settle(self, name: str, upto: int) -> None:
+        """Managed tables, or those below a view, hold every committed tick up to `upto`."""
+        relations = all_stored(self._control)
+        view = relations[name.lower()].relation.kind == "view"
+        for table in tables_below(self._control, name) if view else [name]:
+            if relations[table.lower()].relation.kind == "table":
+                settle(self._lake, self._control, relations[table.lower()], upto, self._limits)
 
     def _needed(self, wanted: Sequence[str]) -> list[str]:
         """The wanted views and the views below them, or all, each after what it reads."""
@@ -333,94 +340,22 @@ class Warehouse:
     def _stored(self, name: str, *kinds: str) -> Stored:
         return stored(ready(self._control, name, *kinds))
 
-    def _check_name(self, name: str) -> None:
-        if not NAME.fullmatch(name) or is_reserved(name):
-            raise BadInput(
-                f"{name[:80]!r} cannot be the name of a table or view",
-                code="RV-NAME",
-                hint="letters, digits and underscores, not starting with a digit or two underscores",
-            )
-        if self._control.relations.find(name) is not None:
-            raise BadInput(
-                f"{name!r} exists already", code="RV-RELATION-EXISTS", hint="drop it first, or take another name"
-            )
-
-    def _check_columns(self, table: str, schema: Schema, wanted: Sequence[str]) -> None:
-        known = {c.name.lower() for c in schema}
-        for name in wanted:
-            if name.lower() not in known:
-                raise BadInput(f"{table} has no column {name!r}", code="RV-UNKNOWN-COLUMN")
-
-    def _base(
-        self, name: str, schema: Schema, key: Sequence[str] | None, foreign_keys: Mapping[str, str] | None
-    ) -> BaseTable:
-        lower = [c.name.lower() for c in schema]
-        for column in lower:
-            if lower.count(column) > 1:
-                raise BadInput(f"{name} has two columns named {column!r}", code="RV-DUPLICATE-COLUMN")
-        if key is not None and (not key or isinstance(key, str)):
-            raise BadInput("a key is a list of one or more columns", code="RV-KEY", hint="key=['id']")
-        self._check_columns(name, schema, [*(key or ()), *(foreign_keys or {})])
-        names = {c.name.lower(): c.name for c in schema}
-        references = tuple(self._foreign_key(name, names, c, t) for c, t in (foreign_keys or {}).items())
-        return BaseTable(name, schema, tuple(names[k.lower()] for k in key) if key else None, references)
-
-    def _foreign_key(self, name: str, names: Mapping[str, str], column: str, table: str) -> ForeignKey:
-        parent = self._control.relations.find(table)
-        if parent is None or parent.key is None or len(parent.key) != 1:
-            raise BadInput(
-                f"{name}.{column} cannot refer to {table!r}",
-                code="RV-FOREIGN-KEY",
-                hint="a foreign key refers to a table with a key of one column",
-            )
-        return ForeignKey((names[column.lower()],), parent.name.lower(), parent.key)
-
-    def _register(self, kind: Any, base: BaseTable, definition: dict[str, Any]) -> Relation:
-        columns = [ColumnInfo(c.name, c.type, c.nullable) for c in base.columns]
-        for column in base.columns:
-            arrow_type_of(column)
-        return self._control.relations.create(
-            base.name, kind, columns, key=base.key, definition=definition, created_tick=self.tick
-        )
-
-    def _drop(self, target: Stored) -> None:
-        """Everything that is stored for a relation, then its name; can be repeated after a crash."""
-        if target.relation.kind == "table":
-            self._lake.drop(target.extent)
-        else:
-            self._lake.drop(user_table(target.name), view=True)
-        if target.relation.kind == "view":
-            self._lake.drop(target.extent)
-        reached("drop.dropped")
-        self._lake.drop(target.log)
-        self._control.relations.delete(target.name)
-        self._views.forget(target.name)
-
     def _recover(self) -> None:
         """Finish or undo what a dead process left: half-made relations go, tables follow their logs."""
-        for relation in reversed(self._control.relations.list()):
-            if relation.state != "ready":
-                self._drop(stored(relation))
-        behind = [s for s in all_stored(self._control).values() if s.relation.kind == "table"]
-        for target in behind:
-            mark = self._control.marks.mark(target.name).applied_tick or 0
-            if self._control.ticks.totals_of(target.name, mark, self.tick).rows:
-                with self._control.leases.hold("writer", wait=120.0):
-                    fold(self._lake, self._control, target, self._limits)
+        self._registry.recover()
+        for target in all_stored(self._control).values():
+            if target.relation.kind == "table":
+                settle(self._lake, self._control, target, self.tick, self._limits)
 
 
-def as_json(base: BaseTable) -> list[dict[str, Any]]:
-    return [{"columns": list(f.columns), "table": f.table, "referenced": list(f.referenced)} for f in base.foreign_keys]
+def check_policy(policy: str) -> None:
+    if policy not in POLICIES:
+        raise BadInput(f"there is no policy {policy!r}", code="RV-POLICY", hint=", ".join(POLICIES))
 
 
 def aware(moment: datetime) -> datetime:
     """A time without a zone is UTC."""
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def arrow_type_of(column: Column) -> None:
-    """Refuse a type that cannot be stored before anything is made."""
-    arrow_type(parse_type(column.type))
 
 
 def open_warehouse(path: str | Path, spark: Any = None, catalog: str | None = None, **options: Any) -> Warehouse:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp
 
+from rollview.apply.held import held
 from rollview.apply.merge import Applier, Change
 from rollview.capture.net import row_codes
 from rollview.catalog import ControlStore, TableChange
@@ -26,11 +28,7 @@ FOLDING = "__folding"
 
 def fold(lake: Lake, control: ControlStore, stored: Stored, limits: Limits = USUAL) -> None:
     """Apply every committed tick of the log that the table does not have yet."""
-    commit = lake.commit(stored.extent)
-    done = commit.number(PROPERTY_TICK) if commit is not None else 0
-    mark = control.marks.mark(stored.name)
-    if commit is not None and commit.snapshot_id is not None and done > (mark.applied_tick or 0):
-        control.marks.record_extent(stored.name, done, commit.snapshot_id)  # the commit is believed
+    done = held(lake, control, stored)
     for tick, change in sorted(control.ticks.changes_of(stored.name, done, control.ticks.last_tick()).items()):
         fold_tick(lake, stored, tick, change, limits)
         reached("fold.merged")
@@ -39,44 +37,58 @@ def fold(lake: Lake, control: ControlStore, stored: Stored, limits: Limits = USU
         control.marks.record_extent(stored.name, tick, snapshot.snapshot_id)
 
 
+def settle(lake: Lake, control: ControlStore, stored: Stored, upto: int, limits: Limits = USUAL) -> None:
+    """Before the table is read at a tick: a writer may have died, or be busy, between its commit and the fold."""
+    done = control.marks.mark(stored.name).applied_tick or 0
+    if done < upto and control.ticks.totals_of(stored.name, done, upto).rows:
+        with control.leases.hold("writer", wait=120.0):
+            fold(lake, control, stored, limits)
+
+
 def fold_tick(lake: Lake, stored: Stored, tick: int, change: TableChange, limits: Limits) -> None:
     columns = [c.name for c in stored.base.columns]
     order = tuple(stored.definition.get("cluster") or stored.base.key or ())
-    rows = None
-    if change.inserted + change.deleted <= limits.small_rows:
-        rows = lake.scan(stored.log, equal(TICK, tick), [*columns, COUNT]).select([*columns, COUNT])
-        name = lake.bind(FOLDING, rows)
-    else:
-        names = [exp.Column(this=ident(c)) for c in (*columns, COUNT)]
-        this_tick = exp.EQ(this=exp.Column(this=ident(TICK)), expression=exp.Literal.number(tick))
-        name = lake.bind(FOLDING, exp.select(*names).from_(stored.log.tree()).where(this_tick))
     properties = {PROPERTY_TICK: str(tick)}
+    applier = Applier(lake, stored.extent, properties, limits=limits)
+    small = change.inserted + change.deleted <= limits.small_rows
     try:
-        applier = Applier(lake, stored.extent, properties, limits=limits)
+        found = read(lake, stored, tick, columns, small=small, netted=bool(change.deleted))
         if not change.deleted:
-            lake.append(
-                stored.extent,
-                applier.selected(Change(name, rows), columns),
-                properties,
-                order=order,
-                spread=rows is None,
-            )
+            lake.append(stored.extent, applier.selected(found, columns), properties, order=order, spread=not small)
             return
-        unique = stored.base.key is not None
-        if rows is not None and not unique:
-            rows = counted(rows)
-            name = lake.bind(FOLDING, rows)
         key = stored.base.key or tuple(columns)
-        applier.rows(Change(name, rows), key, columns, unique=unique, inserts_only=False)
+        applier.rows(found, key, columns, unique=stored.base.key is not None, inserts_only=False)
     finally:
         lake.unbind([FOLDING])
+
+
+def read(lake: Lake, stored: Stored, tick: int, columns: list[str], *, small: bool, netted: bool) -> Change:
+    """One tick of the log; with `netted`, equal rows of a bag as one row with their count."""
+    netted = netted and stored.base.key is None
+    if small:
+        rows = lake.scan(stored.log, equal(TICK, tick), [*columns, COUNT]).select([*columns, COUNT])
+        rows = counted(rows) if netted else rows
+        return Change(lake.bind(FOLDING, rows), rows)
+    names = [exp.Column(this=ident(c)) for c in columns]
+    count: exp.Expr = exp.Column(this=ident(COUNT))
+    this_tick = exp.EQ(this=exp.Column(this=ident(TICK)), expression=exp.Literal.number(tick))
+    query = exp.select(*names).from_(stored.log.tree()).where(this_tick)
+    if netted:
+        query = query.group_by(*(n.copy() for n in names))
+        count = exp.Sum(this=count)
+    return Change(lake.bind(FOLDING, query.select(exp.alias_(count, COUNT, quoted=True))), None)
 
 
 def counted(rows: pa.Table) -> pa.Table:
     """Equal elementary rows as one row with their count."""
     columns = rows.drop_columns([COUNT])
-    codes = row_codes(columns)
+    codes = row_codes(pa.table([unsigned_zero(c) for c in columns.columns], columns.column_names))
     shown, first = np.unique(codes, return_index=True)
     totals = np.zeros(int(codes.max()) + 1, dtype=np.int64)
     np.add.at(totals, codes, rows.column(COUNT).to_numpy())
     return columns.take(pa.array(first)).append_column(COUNT, pa.array(totals[shown], pa.int64()))
+
+
+def unsigned_zero(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """0.0 for -0.0, which SQL holds equal."""
+    return pc.add(column, pa.scalar(0, column.type)) if pa.types.is_floating(column.type) else column

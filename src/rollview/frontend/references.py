@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from rollview.frontend.parse import parse_query
 from rollview.names import USER_NAMESPACE
 
 OURS = ((), (USER_NAMESPACE,), ("rollview", USER_NAMESPACE))
@@ -47,13 +48,30 @@ def is_cte(node: exp.Table) -> bool:
 def respelled(text: str, names: Collection[str]) -> str:
     """The text with the warehouse's names in lower case, as the catalog has them; Spark's catalogs mind the case."""
     try:
-        trees = sqlglot.parse(text, read="spark")
+        trees = [tree for tree in sqlglot.parse(text, read="spark") if tree is not None]
     except SqlglotError:
         return text  # whoever runs it will say what is wrong
-    for node in (r for tree in trees if tree is not None for r in references(tree)):
-        name = node.this
-        if is_ours(node) and isinstance(name, exp.Identifier) and name.name.lower() in names:
-            start, end = name.meta_get("start"), name.meta_get("end")
-            if start is not None and end is not None:
-                text = text[:start] + text[start : end + 1].lower() + text[end + 1 :]
+    found = [t for tree in trees for t in references(tree) if is_ours(t) and t.name.lower() in names]
+    return spliced(text, [(t.parts[-1], t.parts[-1], exp.to_identifier(t.name.lower(), quoted=True)) for t in found])
+
+
+def rebound(text: str, state: Callable[[str], exp.Table | None]) -> str:
+    """The text with the name of each relation of ours replaced by a state of it; the rest is left as it was written,
+    so that nothing but Spark reads it."""
+    changes: list[tuple[exp.Expr, exp.Expr, exp.Expr]] = []
+    for node in references(parse_query(text)):
+        bound = state(node.name.lower()) if is_ours(node) else None
+        if bound is not None:
+            alias = None if node.alias else exp.TableAlias(this=exp.to_identifier(node.name, quoted=True))
+            bound.set("alias", alias)
+            changes.append((node.parts[0], node.parts[-1], bound))
+    return spliced(text, changes)
+
+
+def spliced(text: str, changes: Iterable[tuple[exp.Expr, exp.Expr, exp.Expr]]) -> str:
+    """The text with everything from one identifier to another replaced by the SQL of a tree; from the back, so that
+    positions stay true."""
+    places = [(first.meta_get("start"), last.meta_get("end"), tree) for first, last, tree in changes]
+    for start, end, tree in sorted(places, key=lambda place: -place[0]):
+        text = text[:start] + tree.sql(dialect="spark", identify=True) + text[end + 1 :]
     return text

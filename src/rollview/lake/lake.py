@@ -16,7 +16,7 @@ import pyarrow.parquet as parquet
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.manifest import ManifestContent
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from sqlglot import exp
 from sqlglot import to_table as parse_table
@@ -116,6 +116,12 @@ class Lake:
         frame = self.run(query)
         with translated(query if isinstance(query, str) else sql(query)):
             return (frame if limit is None else frame.limit(limit)).toArrow()
+
+    def evaluate(self, query: str) -> None:
+        """Run a query to its end and keep nothing of it."""
+        frame = self.run(query)
+        with translated(query):
+            frame.write.format("noop").mode("overwrite").save()
 
     def schema(self, query: exp.Expr | str) -> Schema:
         """The types that Spark gives a query; no job."""
@@ -258,6 +264,27 @@ class Lake:
             writer = writer.option(f"snapshot-property.{key}", value)
         with translated("overwrite"):
             writer.overwrite(F.lit(True))
+
+    def rewrite(
+        self,
+        ref: TableRef,
+        query: exp.Query,
+        columns: Sequence[str],
+        left: str,
+        counts: Mapping[str, str],
+        properties: Mapping[str, str],
+        *,
+        order: Sequence[str],
+    ) -> dict[str, int]:
+        """Replace a small table by the rows of a query for which `left` holds, counting others on the way."""
+        seen = Observation()
+        totals = [F.sum(F.expr(test).cast("bigint")).alias(name) for name, test in counts.items()]
+        frame = self.run(query).observe(seen, *totals).filter(left)
+        frame = frame.select(*(F.col(sql(ident(c))) for c in columns)).coalesce(1)
+        if order:
+            frame = frame.sortWithinPartitions(*(F.col(sql(ident(c))) for c in order))
+        self.overwrite(ref, frame, properties)
+        return {name: int(seen.get[name] or 0) for name in counts}
 
     def merge(self, statement: exp.Merge, properties: Mapping[str, str]) -> None:
         """A MERGE whose commit carries the properties. Spark takes them from the session, so one at a time."""

@@ -11,9 +11,11 @@ from sqlglot import exp
 from rollview.catalog import ControlStore
 from rollview.catalog.stored import Stored
 from rollview.errors import SourceError
+from rollview.frontend.references import rebound
 from rollview.lake.arrow import arrow_schema
 from rollview.lake.lake import Lake, to_table
 from rollview.names import delta_view
+from rollview.propagate.standing import stands
 
 
 class States:
@@ -25,34 +27,43 @@ class States:
         self.relations = relations
         self.bound: set[str] = set()
 
-    def snapshot(self, name: str, tick: int) -> int | None:
-        """The Iceberg snapshot that holds the relation at a tick; None if it was still empty."""
-        relation = self.relations[name].relation
-        if relation.kind == "attached":
-            return self.control.ticks.snapshot_of(relation.name, tick)
-        found = self.control.marks.extent_snapshot(relation.name, tick)
-        if found is None and tick >= relation.created_tick:
-            return None
-        if found is None:
-            raise SourceError(
-                f"{relation.name} has no state at tick {tick}",
-                code="RV-NO-STATE",
-                hint=f"it exists since tick {relation.created_tick}",
-            )
-        return found.snapshot_id
-
     def at(self, name: str, tick: int) -> exp.Table:
         """The relation's rows at a tick, as something that FROM can read."""
         target = self.relations[name]
-        snapshot = self.snapshot(name, tick)
+        if target.relation.kind == "view":
+            return self.keep(delta_view(name, f"at{tick}"), self.view_at(target, tick))
+        snapshot = self.snapshot(target, tick)
         if snapshot is None:
             return self.keep(delta_view(name, f"at{tick}"), arrow_schema(target.base.columns).empty_table())
-        if target.relation.kind == "attached":
-            return versioned(to_table(target.definition["table"]), snapshot)
-        if target.relation.kind == "table":
-            return versioned(target.extent.tree(), snapshot)
-        reader = reader_at(target, snapshot)
-        return self.keep(delta_view(name, f"at{tick}"), reader)
+        attached = target.relation.kind == "attached"
+        return versioned(to_table(target.definition["table"]) if attached else target.extent.tree(), snapshot)
+
+    def snapshot(self, target: Stored, tick: int) -> int | None:
+        """The Iceberg snapshot that holds a table at a tick; None if it was still empty."""
+        relation = target.relation
+        if relation.kind == "attached":
+            known, first = self.control.ticks.snapshot_of(relation.name, tick), relation.created_tick + 1
+        else:
+            found = self.control.marks.extent_snapshot(relation.name, tick)
+            known, first = found.snapshot_id if found else None, relation.created_tick
+        if known is None and tick < first:
+            raise SourceError(
+                f"{relation.name} has no state at tick {tick}",
+                code="RV-NO-STATE",
+                hint=f"it is known since tick {first}",
+            )
+        return known
+
+    def view_at(self, view: Stored, tick: int) -> Any:
+        """A view as it is stored, or its SQL where it has never stood."""
+        found = stands(self.control, view.name, tick)
+        if found is None:
+            return self.lake.run(self.query(view.definition["sql"], tick))
+        return reader_at(view, found.snapshot_id)
+
+    def query(self, sql: str, tick: int) -> str:
+        """A user's own SQL over the states at a tick."""
+        return rebound(sql, lambda name: self.at(name, tick) if name in self.relations else None)
 
     def keep(self, name: str, rows: Any) -> exp.Table:
         self.bound.add(name)

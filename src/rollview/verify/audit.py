@@ -23,11 +23,11 @@ LIMIT = 10_000
 TOLERANCE = 1e-9
 
 
-def audit(lake: Lake, view: str, tick: int, stored: exp.Query, recomputed: exp.Query, output: Schema) -> Verification:
+def audit(lake: Lake, view: str, tick: int, stored: exp.Expr, recomputed: str, output: Schema) -> Verification:
     """Both queries deliver the view's columns; the difference is computed by Spark, the few rows of it are shown."""
     names = [c.name for c in output]
     left = lake.bind("__stored", stored)
-    right = lake.bind("__recomputed", recomputed)
+    right = lake.bind("__recomputed", lake.run(recomputed).toDF(*names))
     try:
         rows = lake.fetch(exp.select(exp.Count(this=exp.Star())).from_(left.copy())).column(0)[0].as_py()
         found = lake.fetch(difference(left, right, output), limit=LIMIT)
