@@ -9,11 +9,13 @@ from dataclasses import dataclass
 class Limits:
     """A change of at most `small_rows` rows goes through the driver as Arrow; a larger one stays inside Spark.
 
+    A summary of at most `rewrite_bytes` is written anew, added up with its change in one pass.
     A change that may touch at most `few_bytes` of an extent is one MERGE; otherwise matched rows and new rows go as two
     commits to a branch, which are published together. Both executors do the same; only the time differs.
     """
 
     small_rows: int = 100_000
+    rewrite_bytes: int = 1024 * 1024
     few_bytes: int = 4 * 1024 * 1024
 
 

@@ -14,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from rollview.apply.applied import Applied
+from rollview.apply.rewrite import rewrite_states
 from rollview.capture.net import row_codes
 from rollview.lake.bounds import bounds, file_filter
 from rollview.lake.lake import Commit, Lake, TableRef
@@ -34,15 +36,6 @@ class Change:
     rows: pa.Table | None
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """What one apply did to the extent."""
-
-    inserted: int
-    updated: int
-    deleted: int
-
-
 class Applier:
     """Applies changes to one extent; every commit carries `properties`."""
 
@@ -50,11 +43,14 @@ class Applier:
         self.lake = lake
         self.extent = extent
         self.properties = properties
-        self.few_bytes = limits.few_bytes
+        self.limits = limits
 
     def is_small(self) -> bool:
+        return self.size() <= self.limits.few_bytes
+
+    def size(self) -> int:
         commit = self.lake.commit(self.extent)
-        return commit is None or commit.number("total-files-size") <= self.few_bytes
+        return commit.number("total-files-size") if commit is not None else 0
 
     def few(self, rows: pa.Table | None, key: Sequence[str]) -> bool:
         """May a single MERGE touch only little of the extent?"""
@@ -63,14 +59,16 @@ class Applier:
         if rows is None:
             return False
         files = self.lake.load(self.extent).scan(row_filter=file_filter(rows, key)).plan_files()
-        return sum(f.file.file_size_in_bytes for f in files) <= self.few_bytes
+        return sum(f.file.file_size_in_bytes for f in files) <= self.limits.few_bytes
 
     # --- aggregates -----------------------------------------------------------------------------------
 
     def states(
         self, source: exp.Expr, rows: pa.Table | None, key: Sequence[str], states: Sequence[str], *, keep_empty: bool
     ) -> Applied:
-        """V ⊔ □V. `source` is a query (fused: computed inside the MERGE) or a bound change."""
+        """V ⊔ □V. `source` is a query (fused: computed inside the statement) or a bound change."""
+        if self.size() <= self.limits.rewrite_bytes:
+            return rewrite_states(self.lake, self.extent, source, key, states, self.properties, keep_empty=keep_empty)
         near = bounds(rows, key) if rows is not None else {}
         if rows is None or not key or self.few(rows, key):
             statement = merge_states(self.extent.tree(), source, key, states, keep_empty=keep_empty, bounds=near)
