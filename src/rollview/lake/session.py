@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import threading
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -202,6 +203,7 @@ def _local_settings(warehouse: Path, driver_memory: str) -> dict[str, str]:
 
 
 def _start(settings: Mapping[str, str]) -> SparkSession:
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # Python workers need what this process has installed
     builder = SparkSession.builder
     for key, value in settings.items():
         builder = builder.config(key, value)
