@@ -18,9 +18,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from rollview.algebra.relation import State, scans
+from rollview.apply.applied import Applied
 from rollview.apply.held import held
 from rollview.apply.log import ViewLog
-from rollview.apply.merge import Applied, Applier, Change
+from rollview.apply.merge import Applier, Change
 from rollview.catalog import ControlStore, HistoryRow
 from rollview.catalog.stored import Stored
 from rollview.errors import RecomputeRefused, RollviewError

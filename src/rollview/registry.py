@@ -92,7 +92,9 @@ class Registry:
             reader = IcebergCapture(self.lake.spark, table)
             schema: Schema = tuple(Column(c.name, c.type, c.nullable) for c in reader.columns())
             base = self.base(name, schema, key, foreign_keys)
-            target = stored(self.register("attached", base, {"source": "iceberg", "table": table}))
+            target = stored(
+                self.register("attached", base, {"source": "iceberg", "table": table, "bytes": reader.size()})
+            )
             reached("attach.registered")
             self.lake.create_log(target.log, schema)
             self.lake.create_reader(name, table)

@@ -13,7 +13,7 @@ from rollview import sources
 from rollview.algebra.schema import Tables
 from rollview.apply.fold import fold, settle
 from rollview.apply.held import held, newest
-from rollview.capture.attached import capture
+from rollview.capture.attached import Attached
 from rollview.capture.managed import Committer, Transaction
 from rollview.catalog import ControlStore
 from rollview.catalog.stored import Stored, all_stored, stored
@@ -63,6 +63,7 @@ class Warehouse:
         self._typer = SparkTyper(self._lake)
         self._views = Views(self._lake, self._control, self._typer)
         self._registry = Registry(self._lake, self._control)
+        self._attached = Attached(self._lake, self._control)
         self._recover()
 
     # --- what it is -----------------------------------------------------------------------------------
@@ -326,7 +327,7 @@ class Warehouse:
                 wanted |= {r.name.lower() for r in self._control.relations.dependencies_of(name)}
         for relation in self._control.relations.list(kind="attached", state="ready"):
             if wanted is None or relation.name.lower() in wanted:
-                capture(self._lake, self._control, stored(relation))
+                self._attached.capture(stored(relation))
 
     def _target(self, to: int | datetime | None) -> int:
         last = self.tick

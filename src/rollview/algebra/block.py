@@ -6,9 +6,13 @@ Law: σ and ⋈ over the same inputs commute and associate, so σ_p(R ⋈_q S) i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rollview.algebra.relation import Filter, Join, Relation
-from rollview.algebra.scalar import Scalar, conjuncts, equated
+from rollview.algebra.scalar import Scalar, conjunction, conjuncts, equated
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +46,36 @@ def flatten(node: Relation) -> Block:
 
     visit(node)
     return Block(tuple(inputs), tuple(parts), node.names)
+
+
+def assemble(start: Relation, others: Mapping[int, Relation], predicates: Sequence[Scalar]) -> Relation:
+    """`start` joined with the others, nearest first, each predicate as soon as its columns are there."""
+    waiting = list(predicates)
+
+    def ready(names: tuple[str, ...]) -> Scalar | None:
+        usable = [c for c in waiting if c.columns <= set(names)]
+        waiting[:] = [c for c in waiting if c not in usable]
+        return conjunction(usable)
+
+    def filtered(relation: Relation) -> Relation:
+        predicate = ready(relation.names)
+        return relation if predicate is None else Filter(relation, predicate)
+
+    tree = filtered(start)
+    left = dict(others)
+    while left:
+        right = filtered(left.pop(nearest(tree.names, left, waiting)))
+        tree = Join(tree, right, ready(tree.names + right.names))
+    return tree
+
+
+def nearest(names: tuple[str, ...], left: Mapping[int, Relation], waiting: Sequence[Scalar]) -> int:
+    """The input that most equalities tie to what is joined already; any predicate is better than none."""
+    here = set(names)
+
+    def ties(i: int) -> tuple[int, int]:
+        there = set(left[i].names)
+        touching = [c for c in waiting if c.columns & here and c.columns & there and c.columns <= here | there]
+        return (sum(1 for c in touching if equated(c)), len(touching))
+
+    return max(left, key=lambda i: (*ties(i), -i))

@@ -34,6 +34,14 @@ class Scalar:
         return self.tree.name if isinstance(self.tree, exp.Column) else None
 
     @property
+    def is_constant(self) -> bool:
+        """A literal, perhaps negated or cast: the same value in every row, and not NULL."""
+        bare = self.tree
+        while isinstance(bare, exp.Paren | exp.Cast | exp.Neg):
+            bare = bare.this
+        return isinstance(bare, exp.Literal)
+
+    @property
     def is_integer(self) -> bool:
         """Nothing but an integer literal, which GROUP BY and ORDER BY take for a position."""
         bare = self.tree.unnest()
@@ -80,10 +88,11 @@ def equal(left: Scalar, right: Scalar) -> Scalar:
 
 
 def conjunction(parts: Iterable[Scalar]) -> Scalar | None:
-    trees = [operand(p.tree) for p in parts]
-    if not trees:
-        return None
-    return Scalar(reduce(lambda a, b: exp.And(this=a, expression=b), trees))
+    """p AND q AND …; AND binds more loosely than any operator but OR."""
+    trees = [p.tree.copy() for p in parts]
+    if len(trees) > 1:
+        trees = [exp.Paren(this=t) if isinstance(t, exp.Or | exp.Xor) else t for t in trees]
+    return Scalar(reduce(lambda a, b: exp.And(this=a, expression=b), trees)) if trees else None
 
 
 def conjuncts(predicate: Scalar | None) -> tuple[Scalar, ...]:

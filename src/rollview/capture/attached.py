@@ -30,18 +30,31 @@ def attach(control: ControlStore, name: str, snapshot: int | None) -> int:
     return tick
 
 
-def capture(lake: Lake, control: ControlStore, stored: Stored) -> int:
-    """Bring the change log up to the source; returns the number of commits taken."""
-    reader = IcebergCapture(lake.spark, stored.definition["table"])
-    if reader.latest() == last_snapshot(control, stored):
-        return 0
-    with control.leases.hold("writer", wait=120.0) as lease:
-        taken = 0
-        for commit in reader.commits_since(last_snapshot(control, stored)):
-            check_schema(stored, commit)
-            take(lake, control, lease, stored, commit)
-            taken += 1
-    return taken
+class Attached:
+    """Captures attached tables; keeps one reader per table, because readers remember the metadata they have read."""
+
+    def __init__(self, lake: Lake, control: ControlStore) -> None:
+        self.lake = lake
+        self.control = control
+        self.readers: dict[str, IcebergCapture] = {}
+
+    def reader(self, table: str) -> IcebergCapture:
+        return self.readers.setdefault(table, IcebergCapture(self.lake.spark, table))
+
+    def capture(self, stored: Stored) -> int:
+        """Bring the change log up to the source; returns the number of commits taken."""
+        reader = self.reader(stored.definition["table"])
+        if reader.latest() == last_snapshot(self.control, stored):
+            return 0
+        with self.control.leases.hold("writer", wait=120.0) as lease:
+            taken = 0
+            for commit in reader.commits_since(last_snapshot(self.control, stored)):
+                check_schema(stored, commit)
+                take(self.lake, self.control, lease, stored, commit)
+                taken += 1
+            known = {**stored.definition, "bytes": reader.size()}
+            self.control.relations.update_definition(stored.name, known)
+        return taken
 
 
 def last_snapshot(control: ControlStore, stored: Stored) -> int | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rollview.algebra.relation import Project, Relation, Scan, State, empty, is_empty, walk
-from rollview.algebra.scalar import Scalar, col, literal
+from rollview.algebra.scalar import Scalar, col, literal, operand
 from rollview.names import COUNT
 
 
@@ -62,12 +62,12 @@ def rows_as(source: Relation, count: int) -> Relation:
 def signed_value(value: Scalar) -> Scalar:
     """The value with the sign of its row's count."""
     negative = exp.LT(this=col(COUNT).tree, expression=exp.Literal.number(0))
-    return Scalar(exp.If(this=negative, true=exp.Neg(this=exp.Paren(this=value.tree.copy())), false=value.tree.copy()))
+    return Scalar(exp.If(this=negative, true=exp.Neg(this=operand(value.tree)), false=value.tree.copy()))
 
 
 def counted(value: Scalar | None) -> Scalar:
     """The count of a row, or 0 where `value` is NULL."""
     if value is None:
         return col(COUNT)
-    missing = exp.Is(this=exp.Paren(this=value.tree.copy()), expression=exp.Null())
+    missing = exp.Is(this=operand(value.tree), expression=exp.Null())
     return Scalar(exp.If(this=missing, true=exp.Literal.number(0), false=col(COUNT).tree))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rollview.algebra.relation import Aggregate, Function, Measure, Project, Relation
-from rollview.algebra.scalar import Scalar, col
+from rollview.algebra.scalar import Scalar, col, operand
 from rollview.names import COUNT, state_column
 
 FLOATS = ("double", "float")
@@ -81,7 +81,7 @@ class StateBuilder:
         return col(column.name).tree
 
     def count(self, measure: Measure) -> exp.Expr:
-        if measure.argument is None:
+        if measure.argument is None or measure.argument.is_constant:
             return col(COUNT).tree
         return self.column(measure, "n", measure.argument, counts=True)
 
@@ -90,6 +90,8 @@ class StateBuilder:
         assert argument is not None
         if measure.function is Function.AVG and type_ in INTEGERS:
             argument = Scalar(exp.cast(argument.tree.copy(), "decimal(20,0)", dialect="spark"))
+        if type_ not in FLOATS and argument.is_constant:  # so many rows times the same value
+            return exp.Mul(this=col(COUNT).tree, expression=operand(argument.tree))
         if type_ not in FLOATS:
             return self.column(measure, "sum", argument, counts=False)
         return self.float_total(measure, argument)
@@ -153,7 +155,7 @@ def quotient(total: exp.Expr, count: exp.Expr, result_type: str) -> exp.Expr:
     wide = "decimal(20,0)" if result_type.startswith("decimal") else "double"
     divisor = exp.cast(count.copy(), wide, dialect="spark")
     dividend = total if result_type.startswith("decimal") else exp.cast(total, "double", dialect="spark")
-    return exp.Div(this=exp.Paren(this=dividend), expression=divisor, typed=False, safe=False)
+    return exp.Div(this=operand(dividend), expression=divisor, typed=False, safe=False)
 
 
 def average_is_exact(argument_type: str) -> bool:

@@ -40,7 +40,7 @@ class Grouping:
         scalar = self.scalars.lower(tree, self.scope)
         if any(str(scalar) == str(known) for _, known in self.keys):
             return
-        self.keys.append((self.allocator.name(tree.alias_or_name or "k"), scalar))
+        self.keys.append((self.allocator.name(tree.name if isinstance(tree, exp.Column) else "k"), scalar))
 
     def aggregate(self) -> Aggregate:
         measures = tuple(self.measures.values())
@@ -109,7 +109,8 @@ class Grouping:
         argument = self.argument(arguments, condition)
         known = (function, "" if argument is None else str(argument))
         if known not in self.measures:
-            name = self.allocator.name(f"{function.value}_{inner.alias_or_name}".strip("_*") or function.value)
+            named = isinstance(inner, exp.Column)
+            name = self.allocator.name(f"{function.value}_{inner.name}" if named else function.value)
             self.measures[known] = Measure(name, function, argument)
         return self.measures[known]
 

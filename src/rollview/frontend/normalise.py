@@ -2,7 +2,8 @@
 
 1. `pull_up_projections`  so that joins, filters and scans are one block, whatever subqueries and CTEs said;
 2. `merge_aggregates`     a sum over a join of sums becomes one sum (needs the blocks of 1);
-3. `prune_columns`        last, when uses are known: fewer columns in deltas means more changes cancel.
+3. `prune_columns`        when it is known what is used: fewer columns in deltas means more changes cancel;
+4. `place_predicates`     last: blocks become trees of joins again, each predicate at the first join that can test it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rollview.algebra.block import flatten
+from rollview.algebra.block import assemble, flatten
 from rollview.algebra.relation import (
     Aggregate,
     Filter,
@@ -201,7 +202,33 @@ def pruned_union(node: UnionAll, used: frozenset[str]) -> Relation:
     return UnionAll(tuple(inputs), tuple(node.columns[i] for i in places))
 
 
-PASSES: tuple[Callable[[Relation], Relation], ...] = (pull_up_projections, merge_aggregates, prune_columns)
+def place_predicates(node: Relation) -> Relation:
+    """σ_p(R × S) = R ⋈_p S: every block is joined along its predicates."""
+    match node:
+        case Filter() | Join():
+            tree = placed(node)
+            return tree if tree.names == node.names else keep(tree, node.names)
+        case Project() | Aggregate():
+            return replace(node, source=placed(node.source))
+        case _:
+            return rebuilt(node, place_predicates)
+
+
+def placed(node: Relation) -> Relation:
+    """The same rows, their columns in any order."""
+    if not isinstance(node, Filter | Join):
+        return place_predicates(node)
+    block = flatten(node)
+    first, *others = (place_predicates(i) for i in block.inputs)
+    return assemble(first, dict(enumerate(others)), block.conjuncts)
+
+
+PASSES: tuple[Callable[[Relation], Relation], ...] = (
+    pull_up_projections,
+    merge_aggregates,
+    prune_columns,
+    place_predicates,
+)
 
 
 def normalise(node: Relation) -> Relation:

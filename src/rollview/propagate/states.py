@@ -8,6 +8,7 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
+from rollview.capture.iceberg import EMPTY
 from rollview.catalog import ControlStore
 from rollview.catalog.stored import Stored
 from rollview.errors import SourceError
@@ -33,7 +34,7 @@ class States:
         if target.relation.kind == "view":
             return self.keep(delta_view(name, f"at{tick}"), self.view_at(target, tick))
         snapshot = self.snapshot(target, tick)
-        if snapshot is None:
+        if snapshot in (None, EMPTY):
             return self.keep(delta_view(name, f"at{tick}"), arrow_schema(target.base.columns).empty_table())
         attached = target.relation.kind == "attached"
         return versioned(to_table(target.definition["table"]) if attached else target.extent.tree(), snapshot)

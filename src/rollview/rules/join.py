@@ -19,10 +19,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rollview.algebra.block import Block
+from rollview.algebra.block import Block, assemble
 from rollview.algebra.block import flatten as flatten
-from rollview.algebra.relation import Filter, Join, Project, Relation, union
-from rollview.algebra.scalar import Scalar, col, conjunction, equated
+from rollview.algebra.relation import Relation, keep, union
 from rollview.deltas.signed import Signed
 from rollview.names import COUNT
 
@@ -56,40 +55,12 @@ def join_delta(block: Block, inputs: Sequence[Input], parents: Sequence[int]) ->
             for j, other in enumerate(inputs)
             if j != i
         }
-        steps.append(driven(block, i, delta, standing))
+        steps.append(driven(block, delta, standing))
     return Signed(union(tuple(steps), (*block.names, COUNT)))
 
 
-def driven(block: Block, start: int, delta: Signed, standing: dict[int, Relation]) -> Relation:
-    """ΔRᵢ ⋈ the other inputs, nearest first, each predicate as soon as its columns are there."""
-    waiting = list(block.conjuncts)
-
-    def ready(names: tuple[str, ...]) -> Scalar | None:
-        usable = [c for c in waiting if c.columns <= set(names)]
-        waiting[:] = [c for c in waiting if c not in usable]
-        return conjunction(usable)
-
-    def filtered(relation: Relation) -> Relation:
-        predicate = ready(relation.names)
-        return relation if predicate is None else Filter(relation, predicate)
-
-    tree = filtered(delta.relation)
-    left = dict(standing)
-    while left:
-        chosen = nearest(tree.names, left, waiting)
-        right = filtered(left.pop(chosen))
-        tree = Join(tree, right, ready(tree.names + right.names))
+def driven(block: Block, delta: Signed, standing: dict[int, Relation]) -> Relation:
+    """ΔRᵢ ⋈ the other inputs, nearest first."""
+    tree = assemble(delta.relation, standing, block.conjuncts)
     names = (*block.names, COUNT)
-    return tree if tree.names == names else Project(tree, tuple((n, col(n)) for n in names))
-
-
-def nearest(names: tuple[str, ...], left: dict[int, Relation], waiting: list[Scalar]) -> int:
-    """The input that most equalities tie to what is joined already; any predicate is better than none."""
-    here = set(names)
-
-    def ties(i: int) -> tuple[int, int]:
-        there = set(left[i].names)
-        touching = [c for c in waiting if c.columns & here and c.columns & there and c.columns <= here | there]
-        return (sum(1 for c in touching if equated(c)), len(touching))
-
-    return max(left, key=lambda i: (*ties(i), -i))
+    return tree if tree.names == names else keep(tree, names)

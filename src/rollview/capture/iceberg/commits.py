@@ -75,6 +75,12 @@ class IcebergCapture:
         """The table's current snapshot; None while it has none. A few milliseconds, no Spark job."""
         return self._locator.latest()
 
+    def size(self) -> int:
+        """The bytes of the table's files, as its last commit counts them."""
+        snapshot = self._locator.table().current_snapshot()
+        summary = snapshot.summary if snapshot is not None else None
+        return int(summary.get("total-files-size") or 0) if summary is not None else 0
+
     def columns(self) -> tuple[Column, ...]:
         """The table's columns now. Compare with `schema_change`."""
         return self._columns(self._locator.table())
