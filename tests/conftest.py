@@ -17,6 +17,10 @@ TESTS = Path(__file__).parent
 NEED_SPARK = tuple(TESTS / folder for folder in ("spark", "faults", "sources"))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--regenerate-golden", action="store_true", help="write the generated part of tests/golden anew")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(item.path.is_relative_to(folder) for folder in NEED_SPARK):

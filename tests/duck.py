@@ -149,9 +149,9 @@ def constant(value: Any) -> str:
 
 
 def comparable(value: Any) -> Any:
-    """Numbers of any type compare by value; floats to twelve digits, and NaN as itself."""
+    """Numbers of any type compare by value, fractions to twelve digits, and NaN as itself."""
     if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else value
+        return int(value) if value == value.to_integral_value() else float(f"{value:.12g}")
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else value if math.isinf(value) else float(f"{value:.12g}")
     return value
