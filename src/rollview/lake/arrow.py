@@ -171,6 +171,8 @@ def cast(column: pa.ChunkedArray, field: pa.Field, table: str) -> pa.ChunkedArra
         times = pa.types.is_timestamp(field.type) and pa.types.is_timestamp(column.type)
         if times and (column.type.tz is None) != (field.type.tz is None):
             column = pc.assume_timezone(column, "UTC") if field.type.tz else column.cast(pa.timestamp("us"))
+        if pa.types.is_decimal(field.type) and pa.types.is_integer(column.type):
+            column = column.cast(pa.decimal128(38, field.type.scale))  # Arrow asks for room for any integer
         return column.cast(field.type)
     except (pa.ArrowException, ValueError) as error:
         raise unfit(table, field, error) from None
