@@ -75,7 +75,7 @@ class Registry:
     ) -> None:
         with self.making(name):
             schema = parse_schema(columns)
-            refuse_reserved(schema)
+            refuse_unfit(schema)
             base = self.base(name, schema, key, foreign_keys)
             refuse_unknown(name, schema, cluster)
             if base.key is None:
@@ -91,6 +91,7 @@ class Registry:
         with self.making(name):
             reader = IcebergCapture(self.lake.spark, table)
             schema: Schema = tuple(Column(c.name, c.type, c.nullable) for c in reader.columns())
+            refuse_unfit(schema)
             base = self.base(name, schema, key, foreign_keys)
             target = stored(
                 self.register("attached", base, {"source": "iceberg", "table": table, "bytes": reader.size()})
@@ -125,8 +126,6 @@ class Registry:
         return ForeignKey((names[column.lower()],), parent.name.lower(), parent.key)
 
     def register(self, kind: Any, base: BaseTable, definition: dict[str, Any]) -> Relation:
-        for column in base.columns:
-            arrow_type(parse_type(column.type))  # a type that cannot be stored is refused before anything is made
         references = [
             {"columns": list(f.columns), "table": f.table, "referenced": list(f.referenced)} for f in base.foreign_keys
         ]
@@ -171,8 +170,10 @@ class Registry:
                     self.drop_unfinished(relation.name)
 
 
-def refuse_reserved(schema: Schema) -> None:
+def refuse_unfit(schema: Schema) -> None:
+    """Names that are ours, and types that cannot be stored."""
     for column in schema:
+        arrow_type(parse_type(column.type))
         if is_reserved(column.name):
             raise BadInput(
                 f"names that start with two underscores are reserved: {column.name!r}", code="RV-RESERVED-NAME"

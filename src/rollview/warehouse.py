@@ -50,7 +50,12 @@ class Warehouse:
         limits: Limits = USUAL,
     ) -> None:
         self.path = Path(path)
-        self.path.mkdir(parents=True, exist_ok=True)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadInput(
+                f"{str(self.path)!r} cannot be the folder of a warehouse: {error.strerror}", code="RV-WAREHOUSE"
+            ) from None
         url = catalog or f"sqlite:///{(self.path / 'catalog.db').absolute()}"
         self._limits = limits
         self._control = ControlStore(url)
@@ -333,6 +338,8 @@ class Warehouse:
         last = self.tick
         if to is None:
             return last
+        if not isinstance(to, int | datetime):
+            raise BadInput(f"{to!r} is neither a tick nor a time", code="RV-TIME", hint="an int, or a datetime")
         tick = to if isinstance(to, int) else self._control.ticks.tick_at(aware(to))
         if not 0 <= tick <= last:
             raise BadInput(f"there is no tick {tick} yet", code="RV-NO-TICK", hint=f"the last tick is {last}")

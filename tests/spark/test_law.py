@@ -49,7 +49,7 @@ def create_views(wh: rollview.Warehouse, rng: Random, tables) -> dict[str, str]:
     views = {f"v{i}": Views(rng, tables).view() for i in range(VIEWS)}
     for name, sql in views.items():
         wh.create_view(name, sql, policy="incremental")
-    for name in list(views)[:: 4]:
+    for name in list(views)[::4]:
         views[f"over_{name}"] = over(wh, name)
         wh.create_view(f"over_{name}", views[f"over_{name}"], policy="incremental")
     return views

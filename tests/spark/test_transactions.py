@@ -258,7 +258,9 @@ def test_a_compaction_does_not_lose_the_tick(wh: Warehouse) -> None:
     for i in range(5):
         with wh.transaction() as tx:
             tx.insert("compacted", [(i, i)])
-    wh.spark.sql("CALL rollview.system.rewrite_data_files('default.compacted', 'binpack', NULL, map('min-input-files','2'))")
+    wh.spark.sql(
+        "CALL rollview.system.rewrite_data_files('default.compacted', 'binpack', NULL, map('min-input-files','2'))"
+    )
     with wh.transaction() as tx:
         tx.update("compacted", set={"n": "-n"}, where="id > 2")
     assert rows(wh, "compacted") == [(0, 0), (1, 1), (2, 2), (3, -3), (4, -4)]

@@ -21,7 +21,7 @@ from sqlglot.errors import SqlglotError
 from rollview.capture.net import net, row_codes
 from rollview.catalog import ControlStore, TableChange
 from rollview.catalog.stored import Stored
-from rollview.errors import BadInput
+from rollview.errors import BadInput, NotYetSupported
 from rollview.lake.arrow import arrow_schema, to_arrow
 from rollview.lake.bounds import bounds
 from rollview.lake.lake import Lake, is_frame
@@ -323,9 +323,16 @@ def duplicate_key(stored: Stored, key: Mapping[str, Any]) -> BadInput:
 
 def expression(text: str) -> exp.Expr:
     try:
-        return sqlglot.parse_one(text, read="spark")
+        tree = sqlglot.parse_one(text, read="spark")
     except SqlglotError:
         raise BadInput(f"not an SQL expression: {text[:80]!r}", code="RV-SYNTAX") from None
+    if isinstance(tree, exp.Query) and not isinstance(tree, exp.Subquery):
+        raise BadInput(f"a query is not an expression: {text[:80]!r}", code="RV-SYNTAX")
+    if tree.find(exp.Query):
+        raise NotYetSupported(
+            "an expression in a transaction is over the row alone", code="RV-SUBQUERY", hint="query first, then write"
+        )
+    return tree
 
 
 def condition(text: str | None) -> exp.Expr | None:

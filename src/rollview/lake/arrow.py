@@ -178,8 +178,12 @@ def cast(column: pa.ChunkedArray, field: pa.Field, table: str) -> pa.ChunkedArra
         raise unfit(table, field, error) from None
 
 
+OVERFLOWS = ("out of bounds", "too large to fit", "does not fit into precision", "would overflow")
+"""what Arrow says of values that are too large"""
+
+
 def unfit(table: str, field: pa.Field, error: Exception) -> BadInput:
-    overflow = isinstance(error, OverflowError | decimal.InvalidOperation) or "out of bounds" in str(error)
+    overflow = isinstance(error, OverflowError | decimal.InvalidOperation) or any(o in str(error) for o in OVERFLOWS)
     return BadInput(
         f"a value does not fit column {field.name!r} ({field.type}) of {table}",
         code="RV-OVERFLOW" if overflow else "RV-DATA-TYPE",
