@@ -104,9 +104,12 @@ class StateBuilder:
             "inf": exp.EQ(this=wide.copy(), expression=special("Infinity")),
             "neginf": exp.EQ(this=wide.copy(), expression=special("-Infinity")),
         }
+        one = exp.Literal.number(1)
         counts = {
-            part: self.column(measure, part, Scalar(exp.If(this=test.copy(), true=exp.Literal.number(1))), counts=True)
-            for part, test in tests.items()
+            part: self.column(
+                measure, part, Scalar(exp.If(this=t.copy(), true=one.copy(), false=exp.null())), counts=True
+            )
+            for part, t in tests.items()
         }
         odd = exp.or_(*(t.copy() for t in tests.values()))
         finite = Scalar(exp.If(this=odd, true=exp.cast(exp.Literal.number(0), "double"), false=wide.copy()))

@@ -18,9 +18,9 @@ FROM (
     `sales`.`store` AS `store_2`,
     COUNT(*) AS `__count`,
     COUNT(`sales`.`weight`) AS `__n_sum_weight`,
-    COUNT(IF(CAST(`sales`.`weight` AS DOUBLE) = CAST('NaN' AS DOUBLE), 1)) AS `__nan_sum_weight`,
-    COUNT(IF(CAST(`sales`.`weight` AS DOUBLE) = CAST('Infinity' AS DOUBLE), 1)) AS `__inf_sum_weight`,
-    COUNT(IF(CAST(`sales`.`weight` AS DOUBLE) = CAST('-Infinity' AS DOUBLE), 1)) AS `__neginf_sum_weight`,
+    COUNT(IF(CAST(`sales`.`weight` AS DOUBLE) = CAST('NaN' AS DOUBLE), 1, NULL)) AS `__nan_sum_weight`,
+    COUNT(IF(CAST(`sales`.`weight` AS DOUBLE) = CAST('Infinity' AS DOUBLE), 1, NULL)) AS `__inf_sum_weight`,
+    COUNT(IF(CAST(`sales`.`weight` AS DOUBLE) = CAST('-Infinity' AS DOUBLE), 1, NULL)) AS `__neginf_sum_weight`,
     SUM(
       IF(
         CAST(`sales`.`weight` AS DOUBLE) = CAST('NaN' AS DOUBLE)
@@ -72,21 +72,21 @@ FROM (
     SUM(IF(`sales`.`weight` IS NULL, 0, `sales`.`__count`)) AS `__n_sum_weight`,
     SUM(
       IF(
-        IF(CAST(`sales`.`weight` AS DOUBLE) = CAST('NaN' AS DOUBLE), 1) IS NULL,
+        IF(CAST(`sales`.`weight` AS DOUBLE) = CAST('NaN' AS DOUBLE), 1, NULL) IS NULL,
         0,
         `sales`.`__count`
       )
     ) AS `__nan_sum_weight`,
     SUM(
       IF(
-        IF(CAST(`sales`.`weight` AS DOUBLE) = CAST('Infinity' AS DOUBLE), 1) IS NULL,
+        IF(CAST(`sales`.`weight` AS DOUBLE) = CAST('Infinity' AS DOUBLE), 1, NULL) IS NULL,
         0,
         `sales`.`__count`
       )
     ) AS `__inf_sum_weight`,
     SUM(
       IF(
-        IF(CAST(`sales`.`weight` AS DOUBLE) = CAST('-Infinity' AS DOUBLE), 1) IS NULL,
+        IF(CAST(`sales`.`weight` AS DOUBLE) = CAST('-Infinity' AS DOUBLE), 1, NULL) IS NULL,
         0,
         `sales`.`__count`
       )
