@@ -21,7 +21,7 @@ from rollview.plan.emit import emit, sql, table
 from rollview.plan.extent import EXTENT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from sqlglot import exp
     from tests.law import Subject
@@ -103,17 +103,20 @@ class Duck:
 KEPT = (State.BEFORE, State.AFTER)
 
 
-def check_on_duckdb(subject: Subject, states: Sequence[Rows], spans: Iterable[tuple[int, int]]) -> None:
-    """The law on DuckDB: maintenance against definition, and readers against the user's own text."""
+def check_on_duckdb(subject: Subject, states: Sequence[Rows], spans: Sequence[tuple[int, int]]) -> None:
+    """The law on DuckDB: maintenance against definition, and readers against the user's own text.
+
+    Foreign keys are used on every span, and left unused on the last.
+    """
     duck = Duck(subject, states)
     right = []
     for i in range(len(states)):
         right.append(duck.stored(i))
         assert duck.read() == duck.meant(i), "readers see something else than the user's text says"
     for since, upto in spans:
-        for foreign_keys in (False, True):
-            found = duck.advance(since, upto, right[since], foreign_keys=foreign_keys)
-            assert found == right[upto], f"{since}..{upto}, foreign_keys={foreign_keys}"
+        assert duck.advance(since, upto, right[since], foreign_keys=True) == right[upto], f"{since}..{upto}"
+    since, upto = spans[-1]
+    assert duck.advance(since, upto, right[since], foreign_keys=False) == right[upto], f"{since}..{upto}, naive"
 
 
 def fill(schema: str, name: str, columns: Sequence[Column], rows: Bag) -> list[str]:

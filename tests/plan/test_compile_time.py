@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 
 import pytest
@@ -73,7 +74,7 @@ def nested(depth: int) -> str:
 def test_nested_aggregates_share_what_they_repeat() -> None:
     """Each level names its affected groups once; the text does not double from level to level."""
     sizes = [len(maintenance_sql(nested(depth), "t0")) for depth in (2, 3, 4, 5)]
-    steps = [b - a for a, b in zip(sizes, sizes[1:], strict=False)]
+    steps = [b - a for a, b in itertools.pairwise(sizes)]
     assert steps[-1] < 2 * steps[0]
 
 

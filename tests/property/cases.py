@@ -1,9 +1,10 @@
-"""A case is a seed: declarations, a view and a history, all from one random generator."""
+"""A seed is a view over declared tables and two histories, which makes two cases."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from itertools import pairwise
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -15,9 +16,9 @@ from tests.steps import Rows, Step
 from rollview.rules.dispatch import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rollview.algebra.schema import Tables
+
+HISTORIES = 2
 
 
 @dataclass
@@ -25,39 +26,42 @@ class Case:
     seed: int
     tables: Tables
     sql: str
-    states: list[Rows]
+    histories: list[list[Rows]]
 
     @classmethod
     def of(cls, seed: int) -> Case:
         rng = Random(seed)
         tables = declared(rng)
-        return cls(seed, tables, Views(rng, tables).view(), history(rng, rng.randint(2, 4)))
+        sql = Views(rng, tables).view()
+        return cls(seed, tables, sql, [history(rng, rng.randint(2, 4)) for _ in range(HISTORIES)])
 
-    def spans(self) -> Iterator[tuple[int, int]]:
-        """The small steps, then the big one."""
-        last = len(self.states) - 1
-        yield from ((i, i + 1) for i in range(last))
-        if last > 1:
-            yield 0, last
 
-    def step(self, since: int, upto: int) -> Step:
-        return Step(self.tables, self.states[since], self.states[upto])
+def spans(states: list[Rows]) -> list[tuple[int, int]]:
+    """The small steps, then the big one."""
+    last = len(states) - 1
+    return [*pairwise(range(last + 1)), *([(0, last)] if last > 1 else [])]
 
 
 def check(case: Case) -> None:
-    """The law on the interpreter, with and without the use of foreign keys, with exact and with loose shapes."""
+    """The law on the interpreter, for every history."""
     subject = Subject.of(case.sql, case.tables)
+    for states in case.histories:
+        check_states(subject, states)
+
+
+def check_states(subject: Subject, states: list[Rows]) -> None:
+    """With and without the use of foreign keys, with exact and with loose shapes."""
     right = []
-    for i in range(len(case.states)):
-        step = case.step(i, i)
+    for state in states:
+        step = Step(subject.tables, state, state)
         right.append(subject.stored(step))
-        assert subject.read(step, right[i]) == subject.meant(step), "readers see something else than the SQL says"
-    for since, upto in case.spans():
-        step = case.step(since, upto)
+        assert subject.read(step, right[-1]) == subject.meant(step), "readers see something else than the SQL says"
+    for since, upto in spans(states):
+        step = Step(subject.tables, states[since], states[upto])
         for foreign_keys in (False, True):
             found = subject.advance(step, right[since], foreign_keys=foreign_keys)
             assert found == right[upto], f"{since}..{upto}, foreign_keys={foreign_keys}"
-    leap = case.step(0, -1)
+    leap = Step(subject.tables, states[0], states[-1])
     assert subject.advance(leap, right[0], foreign_keys=True, shapes=loose(leap)) == right[-1], "loose shapes"
 
 
@@ -66,6 +70,7 @@ def loose(step: Step) -> dict[str, Shape]:
     return {name: Shape(updates=table.key is not None) for name, table in step.tables.items()}
 
 
-def number(normal: int) -> int:
-    """How many cases to run: ROLLVIEW_CASES, or the normal number."""
-    return int(os.environ.get("ROLLVIEW_CASES", normal))
+def seeds(normal: int) -> int:
+    """How many seeds to run: for ROLLVIEW_CASES cases, or the normal number."""
+    wanted = os.environ.get("ROLLVIEW_CASES")
+    return -(-int(wanted) // HISTORIES) if wanted else normal
