@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from random import Random
 
+    from tests.steps import Rows
+
     from rollview import Warehouse
     from rollview.algebra.schema import BaseTable, Tables
     from rollview.capture.managed import Transaction
-    from tests.steps import Rows
 
 Row = tuple[Any, ...]
 
@@ -49,7 +50,7 @@ def change_bag(tx: Transaction, table: BaseTable, old: Counter[Row], new: Counte
     lost = list(old - new)
     if lost:
         tx.delete(table.name, where=" OR ".join(f"({equals(table, row)})" for row in lost))
-    gained = [row for row in (new - old).elements()]
+    gained = list((new - old).elements())
     gained += [row for row in lost for _ in range(new[row])]
     if gained:
         tx.insert(table.name, gained)

@@ -6,12 +6,12 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-
-import rollview
-from rollview import Limits
 from tests.property.random_tables import declared, history
 from tests.property.random_views import Views
 from tests.spark.histories import advance, create_tables
+
+import rollview
+from rollview import Limits
 
 if TYPE_CHECKING:
     from pathlib import Path
