@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections import Counter
 
 import pytest
+from tests.duck import check_on_duckdb
+from tests.law import Subject, check_history
 from tests.pure_typer import PureTyper
 from tests.rules.tables import by_name
 from tests.rules.tables import table as base
+from tests.steps import Rows
 
 from rollview.algebra.relation import State
+from rollview.errors import BadInput
 from rollview.plan.compile import CompiledView, compile_view
 from rollview.plan.emit import emit, sql, table
 from rollview.plan.maintain import maintain
@@ -18,6 +23,8 @@ from rollview.rules.dispatch import Shape
 
 WIDTH = 24
 TABLES = by_name(*(base(f"t{i}", "id, next, v", "id") for i in range(WIDTH + 1)))
+
+EMPTY: Rows = {name: Counter() for name in TABLES}
 
 
 def chain(n: int) -> str:
@@ -84,3 +91,28 @@ def test_a_wide_union_is_linear() -> None:
 
     sizes = [len(maintenance_sql(wide(n), "t0", "t1")) for n in (24, 48, 96)]
     assert sizes[2] - sizes[1] < 2.5 * (sizes[1] - sizes[0])
+
+
+def doubling(levels: int) -> str:
+    """Each level uses the column of the one below three times."""
+    text = "SELECT id AS x FROM t0"
+    for _ in range(levels):
+        text = f"SELECT CASE WHEN x > 0 THEN x - 1 ELSE -x END AS x FROM ({text}) q WHERE x < 100"
+    return text
+
+
+def test_expressions_that_use_expressions_do_not_grow_like_a_power() -> None:
+    sizes = [len(maintenance_sql(doubling(levels), "t0")) for levels in (10, 20, 40)]
+    assert sizes[2] - sizes[1] < 3 * (sizes[1] - sizes[0])
+    states = [{**EMPTY, "t0": Counter([(1, 1, 1), (50, 1, 1)])}, {**EMPTY, "t0": Counter([(7, 1, 1), (50, 2, 2)])}]
+    check_history(doubling(12), TABLES, states)
+    check_on_duckdb(Subject.of(doubling(12), TABLES), states, [(0, 1)])
+
+
+@pytest.mark.parametrize("grouped", ["", " GROUP BY id"])
+def test_aliases_that_use_aliases_without_end_are_refused(grouped: str) -> None:
+    chain = ", ".join(f"x{i} * x{i} AS x{i + 1}" for i in range(40))
+    with pytest.raises(BadInput) as caught:
+        compiled(f"SELECT id AS x0, {chain} FROM t0{grouped}")
+    assert caught.value.code == "RV-TOO-DEEP"
+    assert caught.value.hint

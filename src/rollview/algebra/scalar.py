@@ -23,10 +23,17 @@ class Scalar:
     tree: exp.Expr
     columns: frozenset[str] = field(init=False, repr=False, compare=False)
     """the columns it reads"""
+    size: int = field(init=False, repr=False, compare=False)
+    """how many nodes the tree has; a column is one"""
 
     def __post_init__(self) -> None:
-        columns = (self.tree,) if isinstance(self.tree, exp.Column) else self.tree.find_all(exp.Column)
-        object.__setattr__(self, "columns", frozenset(c.name for c in columns))
+        columns, size = set(), 0
+        for node in self.tree.walk(prune=lambda n: isinstance(n, exp.Column)):
+            size += 1
+            if isinstance(node, exp.Column):
+                columns.add(node.name)
+        object.__setattr__(self, "columns", frozenset(columns))
+        object.__setattr__(self, "size", size)
 
     @property
     def column(self) -> str | None:
@@ -62,6 +69,9 @@ class Scalar:
     def __str__(self) -> str:
         return self.tree.sql("spark")
 
+
+FOLDED = 300
+"""An expression of more nodes than this is computed once and read by name, not repeated wherever it is used."""
 
 ATOMS = (exp.Column, exp.Literal, exp.Paren, exp.Null, exp.Boolean, exp.Func, exp.Cast)
 

@@ -13,7 +13,7 @@ from sqlglot import exp
 from rollview.algebra.relation import Aggregate, Filter, Function, Measure, Project, Relation
 from rollview.algebra.scalar import Scalar, col, operand
 from rollview.frontend.refuse import bad, function_name, not_yet
-from rollview.frontend.scalars import Scalars, has_aggregate
+from rollview.frontend.scalars import LARGEST, Scalars, has_aggregate, too_large
 from rollview.frontend.scope import Allocator, Lowered, Scope, Visible
 
 if TYPE_CHECKING:
@@ -153,6 +153,8 @@ def select_items(node: exp.Select, scope: Scope) -> list[tuple[str, exp.Expr]]:
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
             raise bad("* cannot stand beside GROUP BY", "RV-NOT-GROUPED", item, "name the columns")
         tree = aliases_replaced(item.unalias(), aliases, scope)
+        if Scalar(tree).size > LARGEST:
+            raise too_large(item)
         result.append((item.alias_or_name or "c", tree))
         if isinstance(item, exp.Alias):
             aliases[item.alias] = tree

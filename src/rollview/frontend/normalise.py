@@ -27,14 +27,18 @@ from rollview.algebra.relation import (
     UnionAll,
     keep,
 )
-from rollview.algebra.scalar import Scalar, col, conjunction, conjuncts
+from rollview.algebra.scalar import FOLDED, Scalar, col, conjunction, conjuncts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
 def pull_up_projections(node: Relation) -> Relation:
-    """π(R) ⋈ S = π(R ⋈ S): at most one projection stays, on top of each block."""
+    """π(R) ⋈ S = π(R ⋈ S): at most one projection stays, on top of each block.
+
+    Replacing columns by expressions repeats them, and level by level that grows like a power. So a projection whose
+    expressions would become too large stays where it is.
+    """
     core, columns = split(node)
     return with_columns(core, {n: columns[n] for n in node.names})
 
@@ -46,7 +50,11 @@ def split(node: Relation) -> tuple[Relation, Mapping[str, Scalar]]:
             return node, {n: col(n) for n in node.names}
         case Project():
             core, columns = split(node.source)
-            return core, {name: e.substitute(columns) for name, e in node.columns}
+            raised = {name: e.substitute(columns) for name, e in node.columns}
+            if all(e.size <= FOLDED for e in raised.values()):
+                return core, raised
+            below = with_columns(core, {n: columns[n] for n in node.source.names})
+            return Project(below, node.columns), {n: col(n) for n in node.names}
         case Filter():
             core, columns = split(node.source)
             return Filter(core, node.predicate.substitute(columns)), columns

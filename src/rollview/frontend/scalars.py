@@ -21,6 +21,7 @@ from rollview.frontend.refuse import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from rollview.errors import BadInput
     from rollview.frontend.scope import Scope
 
 CLOCK_AND_CHANCE = (
@@ -32,6 +33,9 @@ CLOCK_AND_CHANCE = (
     exp.CurrentUser,
     exp.Uuid,
 )
+
+LARGEST = 20_000
+"""nodes of one expression; only aliases that use aliases twice, again and again, come to so many"""
 
 
 class Scalars:
@@ -56,7 +60,10 @@ class Scalars:
         def replace(node: exp.Expr) -> exp.Expr:
             return operand(scope.resolve(node).tree) if isinstance(node, exp.Column) else node
 
-        return Scalar(bare(tree.transform(replace)))
+        resolved = Scalar(bare(tree.transform(replace)))
+        if resolved.size > LARGEST:
+            raise too_large(tree)
+        return resolved
 
     def select_item(self, item: exp.Expr, scope: Scope) -> Iterator[tuple[str, Scalar]]:
         """(name, expression) of one item of a SELECT list; a star is many."""
@@ -110,6 +117,10 @@ class Scalars:
                 node,
                 "use built-in functions",
             )
+
+
+def too_large(tree: exp.Expr) -> BadInput:
+    return bad("the expression becomes too large", "RV-TOO-DEEP", tree, "put the aliases that it uses into a subquery")
 
 
 def has_aggregate(tree: exp.Expr) -> bool:

@@ -25,7 +25,7 @@ from rollview.algebra.relation import (
     UnionAll,
     children,
 )
-from rollview.algebra.scalar import Scalar, conjunction, literal
+from rollview.algebra.scalar import FOLDED, Scalar, conjunction, literal
 from rollview.errors import BrokenInvariant
 from rollview.names import COUNT, PREFIX
 
@@ -119,9 +119,7 @@ class Emitter:
                 piece.where.append(piece.value(node.predicate))
                 return piece
             case Project():
-                piece = self.piece(node.source)
-                piece.columns = {name: piece.value(e) for name, e in node.columns}
-                return piece
+                return self.project(node)
             case Join():
                 return self.join(node)
             case SemiJoin():
@@ -137,6 +135,17 @@ class Emitter:
         source = self.bind(node)
         source.set("alias", table_alias(alias))
         return Piece(source, columns)
+
+    def project(self, node: Project) -> Piece:
+        """The columns of one SELECT over another's; in a subquery of their own if they would become too large."""
+        piece = self.piece(node.source)
+        columns = {name: piece.value(e) for name, e in node.columns}
+        if any(e.size > FOLDED for e in columns.values()):
+            body = piece.select({n: piece.columns[n] for n in node.source.names})
+            piece = self.named(exp.Subquery(this=body), self.alias("q"), node.source.names)
+            columns = {name: piece.value(e) for name, e in node.columns}
+        piece.columns = columns
+        return piece
 
     def named(self, source: exp.Expr, alias: str, names: tuple[str, ...]) -> Piece:
         source.set("alias", table_alias(alias))
