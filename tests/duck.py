@@ -100,7 +100,7 @@ class Duck:
         for scan in {(s.table, s.at) for s in plan.scans} - {(t, s) for t in step.tables for s in KEPT}:
             name, state = scan
             columns = [*step.tables[name].columns, *([Column(COUNT, "bigint")] if state.signed else [])]
-            statements += fill("main", f"{name}__{state.value}", columns, step.parts[name, state])
+            statements += fill("main", f"{name}__{state.value}", columns, step.part(name, state))
         self.connection.execute("; ".join(statements))
         change = self.rows(plan.change, since, upto)
         return apply_change(self.subject.view.extent, stored, change, inserts_only=plan.inserts_only)

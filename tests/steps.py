@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rollview.algebra.relation import State
@@ -12,7 +11,7 @@ from rollview.plan.extent import EXTENT
 from rollview.rules.dispatch import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from rollview.algebra.evaluate import Row
     from rollview.algebra.interpreter import Bag, Source
@@ -33,22 +32,29 @@ class Step:
     tables: Tables
     before: Rows
     after: Rows
+    known: dict[tuple[str, State], Bag] = field(default_factory=dict)
 
-    @cached_property
-    def parts(self) -> Mapping[tuple[str, State], Bag]:
-        """Every state of every table. Signed ones are elementary and net: rows with ±1, repeated."""
-        found: dict[tuple[str, State], Bag] = {}
-        for name, table in self.tables.items():
-            old, new = self.before[name], self.after[name]
-            delta = signed(new - old, 1) + signed(old - new, -1)
-            found[name, State.BEFORE], found[name, State.AFTER] = old, new
-            found[name, State.DELTA] = delta
-            if table.key is not None:
-                key = key_places(table)
-                kept = keys(old, key) & keys(new, key)
-                found[name, State.UPDATES] = Counter({r: n for r, n in delta.items() if pick(r, key) in kept})
-                found[name, State.REMOVED] = Counter({r: n for r, n in old.items() if pick(r, key) not in kept})
-        return found
+    def part(self, name: str, state: State) -> Bag:
+        """One state of one table. Signed ones are elementary and net: rows with ±1, repeated."""
+        if (name, state) not in self.known:
+            self.known[name, state] = self.made(name, state)
+        return self.known[name, state]
+
+    def made(self, name: str, state: State) -> Bag:
+        table, old, new = self.tables[name], self.before[name], self.after[name]
+        if state is State.BEFORE:
+            return old
+        if state is State.AFTER:
+            return new
+        if state is State.DELTA:
+            return signed(new - old, 1) + signed(old - new, -1)
+        assert table.key is not None, f"{state} of a table without a key"
+        key = key_places(table)
+        kept = keys(old, key) & keys(new, key)
+        if state is State.UPDATES:
+            delta = self.part(name, State.DELTA)
+            return Counter({r: n for r, n in delta.items() if pick(r, key) in kept})
+        return Counter({r: n for r, n in old.items() if pick(r, key) not in kept})
 
     def source(self, extent: tuple[tuple[str, ...], Bag] | None = None) -> Source:
         """For the interpreter; `extent` is what a reader scans."""
@@ -58,7 +64,7 @@ class Step:
                 assert extent is not None
                 return extent
             columns = tuple(c.name for c in self.tables[table].columns)
-            return (*columns, "__count") if state.signed else columns, self.parts[table, state]
+            return (*columns, "__count") if state.signed else columns, self.part(table, state)
 
         return read
 

@@ -27,12 +27,8 @@ class Scalar:
     """how many nodes the tree has; a column is one"""
 
     def __post_init__(self) -> None:
-        columns, size = set(), 0
-        for node in self.tree.walk(prune=lambda n: isinstance(n, exp.Column)):
-            size += 1
-            if isinstance(node, exp.Column):
-                columns.add(node.name)
-        object.__setattr__(self, "columns", frozenset(columns))
+        columns, size = names_and_size(self.tree)
+        object.__setattr__(self, "columns", columns)
         object.__setattr__(self, "size", size)
 
     @property
@@ -68,6 +64,17 @@ class Scalar:
 
     def __str__(self) -> str:
         return self.tree.sql("spark")
+
+
+def names_and_size(tree: exp.Expr) -> tuple[frozenset[str], int]:
+    if isinstance(tree, exp.Column):
+        return frozenset((tree.name,)), 1
+    names, size = set(), 0
+    for node in tree.walk(prune=lambda n: isinstance(n, exp.Column)):
+        size += 1
+        if isinstance(node, exp.Column):
+            names.add(node.name)
+    return frozenset(names), size
 
 
 FOLDED = 300
