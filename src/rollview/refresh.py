@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from rollview.algebra.relation import State, scans
 from rollview.apply.applied import Applied
+from rollview.apply.compact import compact
 from rollview.apply.held import held
 from rollview.apply.log import ViewLog
 from rollview.apply.merge import Applier, Change
@@ -204,6 +205,8 @@ class Refresh:
         reached("refresh.merged")
         self.note(span.upto)
         reached("refresh.noted")
+        with self.phase("compact"):
+            compact(self.lake, self.control, self.view, span.upto)
         return applied
 
     def computed(self, query: exp.Query, versioned: Versioned) -> Change:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
+from rollview.apply.compact import compact
 from rollview.apply.held import held
 from rollview.apply.merge import Applier, Change
 from rollview.capture.net import row_codes
@@ -35,6 +36,7 @@ def fold(lake: Lake, control: ControlStore, stored: Stored, limits: Limits = USU
         snapshot = lake.commit(stored.extent)
         assert snapshot is not None and snapshot.snapshot_id is not None
         control.marks.record_extent(stored.name, tick, snapshot.snapshot_id)
+        compact(lake, control, stored, tick)
 
 
 def settle(lake: Lake, control: ControlStore, stored: Stored, upto: int, limits: Limits = USUAL) -> None:

@@ -98,7 +98,8 @@ class Applier:
         gaining = rows.filter(pa.array(rows.column(COUNT).to_numpy() > 0))
         fresh = gaining.filter(pa.array(~np.isin(*paired_codes(gaining.select(list(key)), updated))))
         if fresh.num_rows:
-            self.lake.append(self.extent, self.lake.spark.createDataFrame(fresh), self.properties, branch=BRANCH)
+            new = self.lake.spark.createDataFrame(fresh)
+            self.lake.append(self.extent, new, self.properties, order=key, branch=BRANCH)
             reached("apply.branch")
         self.lake.publish_branch(self.extent, BRANCH)
         applied = self.counted(parents=1 if fresh.num_rows else 0)
@@ -129,7 +130,8 @@ class Applier:
         return self.split(statement if (counts < 0).any() else None, fresh)
 
     def append(self, change: Change, columns: Sequence[str]) -> Applied:
-        self.lake.append(self.extent, self.selected(change, columns), self.properties)
+        fresh = self.selected(change, columns)
+        self.lake.append(self.extent, fresh if change.rows is None else fresh.coalesce(1), self.properties)
         commit = self.lake.commit(self.extent)
         return Applied(commit.number("added-records") if commit else 0, 0, 0)
 
@@ -153,7 +155,7 @@ class Applier:
     # --- two commits, one publication -----------------------------------------------------------------
 
     def split(self, matched: exp.Merge | None, fresh: pa.Table) -> Applied:
-        frame = self.lake.spark.createDataFrame(fresh) if fresh.num_rows else None
+        frame = self.lake.spark.createDataFrame(fresh).coalesce(1) if fresh.num_rows else None
         return self.split_frames(matched, frame)
 
     def split_frames(self, matched: exp.Merge | None, fresh) -> Applied:  # type: ignore[no-untyped-def]

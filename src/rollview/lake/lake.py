@@ -344,6 +344,21 @@ class Lake:
                 hint="use upsert to replace rows by key",
             )
 
+    def compact(self, ref: TableRef, small_bytes: int) -> None:
+        """Write the files below a size into few; larger ones stay."""
+        options = {
+            "target-file-size-bytes": str(64 * small_bytes),
+            "min-file-size-bytes": str(small_bytes),
+            "max-file-size-bytes": str(1 << 40),
+            "min-input-files": "4",
+        }
+        pairs = [exp.Literal.string(text) for pair in options.items() for text in pair]
+        name = sql(exp.Dot(this=ident(ref.namespace), expression=ident(ref.name)))
+        given = {"table": exp.Literal.string(name), "options": exp.Anonymous(this="map", expressions=pairs)}
+        arguments = [exp.Kwarg(this=exp.var(key), expression=value) for key, value in given.items()]
+        rewrite = exp.Anonymous(this="rewrite_data_files", expressions=arguments)
+        self.run("CALL " + sql(exp.Dot.build([ident(CATALOG), ident("system"), rewrite])))
+
     # --- reading without Spark ------------------------------------------------------------------------
 
     def scan(self, ref: TableRef, condition: Any, columns: Sequence[str]) -> pa.Table:
