@@ -292,8 +292,10 @@ class Warehouse:
     def _refresh_one(self, name: str, upto: int, policy: str | None = None) -> Report:
         clock = time.perf_counter()
         view = self._stored(name, "view")
-        found = newest(self._lake, view.extent, self._control.marks.mark(name))
-        if found is not None and found.tick >= upto:
+        mark = self._control.marks.mark(name)
+        found = newest(self._lake, view.extent, mark)
+        recorded = found == (mark.applied_tick, mark.extent_snapshot)
+        if found is not None and found.tick >= upto and recorded:
             return Report(view.name, "none", None, found.tick, found.tick, seconds=time.perf_counter() - clock)
         self._settle(name, upto)
         with self._registry.lease(name):
