@@ -141,7 +141,7 @@ def infer(tree: exp.Expr, types: Mapping[str, str]) -> str:
         case exp.Case():
             branches = [i.args["true"] for i in tree.args["ifs"]] + [tree.args.get("default")]
             return widest(infer(e, types) for e in branches if e is not None)
-        case exp.Upper() | exp.Lower() | exp.Concat() | exp.DPipe() | exp.Trim() | exp.Substring():
+        case exp.RawString() | exp.Upper() | exp.Lower() | exp.Concat() | exp.DPipe() | exp.Trim() | exp.Substring():
             return "string"
         case exp.Year() | exp.Month() | exp.Day() | exp.Length():
             return "int"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from sqlglot import exp
 from tests.duck import check_on_duckdb
 from tests.frontend.tables import TABLES
 from tests.law import Subject
@@ -12,6 +13,7 @@ from tests.pure_typer import PureTyper
 from tests.steps import Rows
 
 from rollview.algebra.schema import BaseTable, Column
+from rollview.frontend.parse import parse_query
 from rollview.plan.compile import compile_view
 from rollview.plan.emit import emit, sql, table
 
@@ -109,13 +111,45 @@ def test_resolution(text: str) -> None:
             "JOIN (SELECT v, 1 AS k FROM keyed) z USING (k)",
             "k a c b v",
         ),
-        ("SELECT y.* FROM (SELECT c, a FROM u) x JOIN (SELECT b, a FROM t) y USING (a)", "b a"),
+        ("SELECT y.* FROM (SELECT c, a FROM u) x JOIN (SELECT b, a FROM t) y USING (a)", "a b"),
+        ("SELECT x.* FROM (SELECT c, a FROM u) x JOIN (SELECT b, a FROM t) y USING (a)", "a c"),
+        (
+            "SELECT * FROM (SELECT v FROM keyed) z "
+            "JOIN ((SELECT c, a FROM u) x JOIN (SELECT b, a FROM t) y USING (a)) ON z.v = x.a",
+            "v a c b",
+        ),
     ],
 )
 def test_a_star_lists_using_columns_first(text: str, names: str) -> None:
     """As Spark does; DuckDB does not."""
     view = compile_view(text, TABLES, PureTyper(TABLES))
     assert [c.name for c in view.output] == names.split()
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("'it''s'", "it's"),
+        ('"a""b"', 'a"b'),
+        ("''''", "'"),
+        ("'a\"\"b'", 'a""b'),
+        ("\"it''s\"", "it''s"),
+        (r"'a\'b'", "a'b"),
+        (r"'a\nb'", "a\nb"),
+        (r"'a\qb'", "aqb"),
+        (r"'\u0041\101'", "AA"),
+        (r"'\\d\d'", r"\dd"),
+        (r"r'a\b'", r"a\b"),
+        (r"'x\%y\_'", r"x\%y\_"),
+        ("'表 🚀'", "表 🚀"),
+    ],
+)
+def test_strings_are_read_as_spark_reads_them(written: str, meant: str) -> None:
+    """Checked against Spark 4.1; and what is emitted for Spark reads back as the same string."""
+    view = compile_view(f"SELECT a, {written} AS x FROM t WHERE s = {written}", TABLES, PureTyper(TABLES))
+    emitted = sql(emit(view.extent.rows, lambda scan: table(scan.table)), "spark")
+    for tree in (parse_query(f"SELECT {written} AS x FROM t"), parse_query(emitted)):
+        assert {lit.this for lit in tree.find_all(exp.Literal, exp.RawString)} == {meant}
 
 
 @pytest.mark.parametrize("prefix", ["default.", "rollview.default.", "`DEFAULT`."])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from rollview.algebra.relation import Filter, Join, Project, Scan, UnionAll, keep
-from rollview.algebra.scalar import Scalar, conjunction
+from rollview.algebra.scalar import Scalar, col, conjunction
 from rollview.errors import BrokenInvariant
 from rollview.frontend.grouping import lower_grouping
 from rollview.frontend.refuse import bad, never, not_yet
@@ -162,7 +162,7 @@ class Lowering:
         return self.base(node)
 
     def named(self, lowered: Lowered, alias: str) -> Scope:
-        return Scope(lowered.relation, [Named(alias, lowered.columns)])
+        return Scope.of(lowered.relation, Named(alias, lowered.columns))
 
     def base(self, node: exp.Table) -> Scope:
         found = self.find(node)
@@ -175,7 +175,7 @@ class Lowering:
             )
         columns = tuple((c.name, self.allocator.name(c.name)) for c in found.columns)
         visible = tuple(Visible(c, unique) for c, unique in columns)
-        return Scope(Scan(found.name.lower(), columns), [Named(node.alias_or_name, visible)])
+        return Scope.of(Scan(found.name.lower(), columns), Named(node.alias_or_name, visible))
 
     def find(self, node: exp.Table) -> BaseTable | None:
         qualifier = [p.name.lower() for p in node.parts[:-1]]
@@ -199,36 +199,25 @@ class Lowering:
                     join.this,
                     "give one of them another alias",
                 )
-        both = Scope(
-            scope.relation,
-            scope.items + right.items,
-            scope.hidden | right.hidden,
-            scope.leading + right.leading,
-        )
-        on = join.args.get("on")
-        predicate = None
-        if join.args.get("using"):
-            predicate = self.using(scope, right, both, join)
+        using = [self.merged(name, scope, right) for name in join.args.get("using") or ()]
         scope.relation = Join(scope.relation, right.relation)
-        scope.items, scope.hidden, scope.leading = both.items, both.hidden, both.leading
+        scope.join(right)
+        for a, b in reversed(using):
+            scope.merge(a, b)
+        predicate = conjunction(Scalar(exp.EQ(this=col(a).tree, expression=col(b).tree)) for a, b in using)
+        on = join.args.get("on")
         if on is not None:
             predicate = self.scalars.lower(on, scope)
         if predicate is not None:
             scope.relation = Filter(scope.relation, predicate)
 
-    def using(self, left: Scope, right: Scope, both: Scope, join: exp.Join) -> Scalar | None:
-        """a.x = b.x for each name; the right column is hidden, the left one comes first in *."""
-        tests = []
-        merged = []
-        for name in join.args["using"]:
-            reference = exp.Column(this=name.copy())
-            a, b = left.resolve(reference), right.resolve(reference)
-            tests.append(Scalar(exp.EQ(this=a.tree.copy(), expression=b.tree.copy())))
-            assert a.column is not None and b.column is not None
-            both.hidden.add(b.column)
-            merged.append(a.column)
-        both.leading = [*merged, *(u for u in both.leading if u not in merged and u not in both.hidden)]
-        return conjunction(tests)
+    def merged(self, name: exp.Identifier, left: Scope, right: Scope) -> tuple[str, str]:
+        """The two columns that a name of USING equates."""
+        reference = exp.Column(this=name.copy())
+        a, b = left.resolve(reference).column, right.resolve(reference).column
+        if a is None or b is None:
+            raise bad(f"USING needs columns, and {name.name!r} is none", "RV-UNKNOWN-COLUMN", name)
+        return a, b
 
     def refuse_all_but(self, understood: Collection[str], node: exp.Expr) -> None:
         """What is not understood is refused, never ignored; only the order of rows means nothing in a table."""

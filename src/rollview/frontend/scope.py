@@ -64,10 +64,26 @@ class Scope:
     items: list[Named]
     hidden: set[str] = field(default_factory=set)
     """unique names that USING merged into another column"""
-    leading: list[str] = field(default_factory=list)
-    """unique names of USING columns, which * lists first"""
+    shown: list[Visible] = field(default_factory=list)
+    """the columns of *, in order"""
     aliases: dict[str, Scalar] = field(default_factory=dict)
     """earlier columns of the same SELECT list, which Spark lets later ones use"""
+
+    @classmethod
+    def of(cls, relation: Relation, item: Named) -> Scope:
+        return cls(relation, [item], shown=list(item.columns))
+
+    def join(self, right: Scope) -> None:
+        """The columns of both sides; the relation is left to the caller."""
+        self.items = self.items + right.items
+        self.hidden = self.hidden | right.hidden
+        self.shown = self.shown + right.shown
+
+    def merge(self, left: str, right: str) -> None:
+        """USING made two columns one: it is shown once, and first; also in ``table.*``."""
+        self.hidden.add(right)
+        self.shown = first(left, [c for c in self.shown if c.unique != right])
+        self.items = [Named(i.alias, tuple(first(left, first(right, i.columns)))) for i in self.items]
 
     def star(self, node: exp.Expr, qualifier: str | None = None) -> list[Visible]:
         if qualifier is not None:
@@ -81,8 +97,7 @@ class Scope:
                     f"tables in scope: {offered}",
                 )
             return list(found[0].columns)
-        shown = {c.unique: c for i in self.items for c in i.columns if c.unique not in self.hidden}
-        return [shown[u] for u in dict.fromkeys([*self.leading, *shown])]
+        return self.shown
 
     def resolve(self, node: exp.Column) -> Scalar:
         parts = [p.name for p in node.parts]
@@ -124,6 +139,11 @@ class Scope:
     def unknown(self, node: exp.Expr, name: str) -> Exception:
         offered = ", ".join(sorted({c.name for i in self.items for c in i.columns})[:12])
         return bad(f"there is no column {name!r}", "RV-UNKNOWN-COLUMN", node, f"columns in scope: {offered}")
+
+
+def first(unique: str, columns: Iterable[Visible]) -> list[Visible]:
+    """The columns with one of them, if it is there, before the others."""
+    return sorted(columns, key=lambda c: c.unique != unique)
 
 
 def fields(scalar: Scalar, path: list[str]) -> Scalar:
