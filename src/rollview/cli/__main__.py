@@ -1,0 +1,5 @@
+"""python -m rollview.cli"""
+
+from rollview.cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""The guided tour: Gupta and Mumick's Example 1, with changes, comparisons and a crash."""
