@@ -239,6 +239,7 @@ class Refresh:
                 else:
                     rows, order = self.lake.run(states.query(self.view.definition["sql"], span.upto)), ()
                 self.mark_break(span.upto)
+                reached("refresh.broken")
                 self.lake.overwrite(self.view.extent, rows, self.properties(span), order=order)
         finally:
             states.close()

@@ -83,6 +83,7 @@ class Registry:
             target = stored(self.register("table", base, {"cluster": list(cluster)}))
             reached("create_table.registered")
             self.lake.create_log(target.log, schema)
+            reached("create_table.logged")
             self.lake.create_table(target.extent, schema, EXTENT_PROPERTIES)
             reached("create_table.created")
             self.control.relations.set_state(name, "ready")
@@ -99,6 +100,7 @@ class Registry:
             reached("attach.registered")
             self.lake.create_log(target.log, schema)
             self.lake.create_reader(name, table)
+            reached("attach.shown")
             attach(self.control, target.name, reader.latest())
             reached("attach.captured")
             self.control.relations.set_state(name, "ready")
@@ -160,6 +162,7 @@ class Registry:
             self.lake.drop(target.extent)
         reached("drop.dropped")
         self.lake.drop(target.log)
+        reached("drop.emptied")
         self.control.relations.delete(target.name)
 
     def recover(self) -> None:

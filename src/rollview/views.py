@@ -128,6 +128,7 @@ class Views:
         reader = self.show(view, compiled, output)
         reached("create_view.shown")
         self.control.relations.update_definition(name, {**definition, "reader": sql(reader)})
+        reached("create_view.defined")
         self.control.relations.set_state(name, "ready")
         seconds = time.perf_counter() - clock
         rows = self.lake.live_rows(view.extent)
@@ -150,6 +151,7 @@ class Views:
         """A view that another view reads keeps its own view delta from now on."""
         if upstream.relation.kind == "view" and not upstream.definition.get("logged"):
             self.lake.create_log(upstream.log, upstream.base.columns)
+            reached("start_logging.created")
             self.control.relations.update_definition(upstream.name, {**upstream.definition, "logged": True})
 
     def compute(
@@ -172,6 +174,7 @@ class Views:
             self.lake.overwrite(view.extent, self.lake.run(query), properties, order=order)
         finally:
             states.close()
+        reached("create_view.written")
         commit = self.lake.commit(view.extent)
         assert commit is not None and commit.snapshot_id is not None
         self.control.marks.record_extent(view.name, tick, commit.snapshot_id)

@@ -43,7 +43,7 @@ def test_a_report_says_what_was_done(wh: Warehouse) -> None:
     assert (report.since, report.upto) == (before, before + 2 == wh.tick and wh.tick)
     assert report.delta_rows == 4
     assert report.inserted + report.updated == 2 and report.deleted in (1, 2)
-    assert report.seconds > 0 and report.jobs and set(report.phases) <= {"read", "compute", "log", "apply"}
+    assert report.seconds > 0 and report.jobs and set(report.phases) <= {"read", "compute", "log", "apply", "compact"}
     assert "big_sales: incremental" in repr(report) and "<table>" in report._repr_html_()
     assert report.as_dict()["upto"] == wh.tick
 

@@ -34,6 +34,7 @@ from rollview.plan.compile import CompiledView
 from rollview.plan.emit import emit
 from rollview.plan.extent import EXTENT, Extent
 from rollview.plan.maintain import net
+from rollview.steps import reached
 
 CHANGED = "__changed"
 
@@ -58,6 +59,7 @@ class ViewLog:
             self.lake.load(self.view.log).delete(
                 above(TICK, applied), snapshot_properties={PROPERTY_TICK: str(applied)}
             )
+            reached("refresh.repaired")
 
     def write(self, view: CompiledView, change: Change, before: exp.Table, upto: int) -> None:
         query = emit(view_delta(view.extent), lambda scan: (change.name if scan.table == CHANGED else before).copy())
