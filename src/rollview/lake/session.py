@@ -66,6 +66,8 @@ _LOCAL: dict[str, str] = {
     "spark.sql.parquet.pushdown.inFilterThreshold": "2000",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     "spark.sql.codegen.cache.maxEntries": "2000",
+    # Inferring constraints takes time exponential in the size of CASE expressions, and readers of sums have many.
+    "spark.sql.constraintPropagation.enabled": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.ui.retainedExecutions": "50",
 }
@@ -123,6 +125,7 @@ def required_settings(catalog_url: str, warehouse: Path) -> dict[str, str]:
         "spark.jars.packages": ",".join(PACKAGES),
         "spark.sql.extensions": EXTENSIONS,
         "spark.sql.session.timeZone": "UTC",
+        "spark.sql.constraintPropagation.enabled": "false",
         **catalog_settings(CATALOG, catalog_url, warehouse),
     }
 
