@@ -36,12 +36,14 @@ def aggregate_change(node: Aggregate, states: States, source: Signed) -> ChangeT
     )
     grouped = Aggregate(source.relation, node.keys, summed, node.grouped)
     key = tuple(name for name, _ in node.keys)
+    # The test is on the sums themselves, NULL being no change. Over COALESCE columns Spark would take exponential time
+    # to infer constraints.
+    moved = Filter(grouped, states.any_nonzero())
     change = Project(
-        grouped,
+        moved,
         tuple((k, col(k)) for k in key) + tuple((s.name, s.or_zero(col(s.name))) for s in states.all),
     )
-    moved = Filter(change, states.any_nonzero())
-    return ChangeTable(moved, key, tuple(s.name for s in states.all), keep_empty=not node.grouped)
+    return ChangeTable(change, key, tuple(s.name for s in states.all), keep_empty=not node.grouped)
 
 
 def aggregate_delta(node: Aggregate, before: Relation, after: Relation, source: Signed) -> Signed:

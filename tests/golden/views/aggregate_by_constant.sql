@@ -49,4 +49,4 @@ FROM (
     `r`.`a` + 1
 ) AS `q`
 WHERE
-  COALESCE(`q`.`__count`, 0) <> 0;
+  `q`.`__count` <> 0;

@@ -95,4 +95,4 @@ FROM (
     `q_3`.`count`
 ) AS `q_4`
 WHERE
-  COALESCE(`q_4`.`__count`, 0) <> 0;
+  `q_4`.`__count` <> 0;

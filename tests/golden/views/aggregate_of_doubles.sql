@@ -115,9 +115,9 @@ FROM (
     `sales`.`store`
 ) AS `q`
 WHERE
-  COALESCE(`q`.`__count`, 0) <> 0
-  OR COALESCE(`q`.`__n_sum_weight`, 0) <> 0
-  OR COALESCE(`q`.`__nan_sum_weight`, 0) <> 0
-  OR COALESCE(`q`.`__inf_sum_weight`, 0) <> 0
-  OR COALESCE(`q`.`__neginf_sum_weight`, 0) <> 0
-  OR COALESCE(`q`.`__sum_sum_weight`, 0) <> 0;
+  `q`.`__count` <> 0
+  OR `q`.`__n_sum_weight` <> 0
+  OR `q`.`__nan_sum_weight` <> 0
+  OR `q`.`__inf_sum_weight` <> 0
+  OR `q`.`__neginf_sum_weight` <> 0
+  OR `q`.`__sum_sum_weight` <> 0;

@@ -58,7 +58,7 @@ FROM (
     `r`.`a`
 ) AS `q`
 WHERE
-  COALESCE(`q`.`__count`, 0) <> 0
-  OR COALESCE(`q`.`__n_sum_b`, 0) <> 0
-  OR COALESCE(`q`.`__sum_sum_b`, 0) <> 0
-  OR COALESCE(`q`.`__sum_avg_b`, 0) <> 0;
+  `q`.`__count` <> 0
+  OR `q`.`__n_sum_b` <> 0
+  OR `q`.`__sum_sum_b` <> 0
+  OR `q`.`__sum_avg_b` <> 0;

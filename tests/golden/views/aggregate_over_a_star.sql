@@ -53,6 +53,4 @@ FROM (
     `stores`.`city`
 ) AS `q`
 WHERE
-  COALESCE(`q`.`__count`, 0) <> 0
-  OR COALESCE(`q`.`__n_sum_price`, 0) <> 0
-  OR COALESCE(`q`.`__sum_sum_price`, 0) <> 0;
+  `q`.`__count` <> 0 OR `q`.`__n_sum_price` <> 0 OR `q`.`__sum_sum_price` <> 0;

@@ -39,6 +39,4 @@ FROM (
   FROM `delta`.`r` AS `r`
 ) AS `q`
 WHERE
-  COALESCE(`q`.`__count`, 0) <> 0
-  OR COALESCE(`q`.`__n_sum_b`, 0) <> 0
-  OR COALESCE(`q`.`__sum_sum_b`, 0) <> 0;
+  `q`.`__count` <> 0 OR `q`.`__n_sum_b` <> 0 OR `q`.`__sum_sum_b` <> 0;
