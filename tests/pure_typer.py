@@ -47,7 +47,9 @@ TRUTHS = (
     exp.Is,
     exp.NullSafeEQ,
 )
-BUILTINS = frozenset(["shiftleft", "width_bucket", "bit_get"])
+STRINGS = frozenset(["upper", "lower", "concat", "trim", "replace"])
+INTEGERS = frozenset(["year", "month", "day", "length", "abs"])
+BUILTINS = STRINGS | INTEGERS
 
 
 class PureTyper:
@@ -130,7 +132,7 @@ def infer(tree: exp.Expr, types: Mapping[str, str]) -> str:
             return "void"
         case exp.Cast():
             return tree.to.sql("spark").lower().replace(" ", "")
-        case exp.Paren() | exp.Neg() | exp.Abs():
+        case exp.Paren() | exp.Neg():
             return infer(tree.this, types)
         case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod():
             return arithmetic(tree, infer(tree.this, types), infer(tree.expression, types))
@@ -141,10 +143,10 @@ def infer(tree: exp.Expr, types: Mapping[str, str]) -> str:
         case exp.Case():
             branches = [i.args["true"] for i in tree.args["ifs"]] + [tree.args.get("default")]
             return widest(infer(e, types) for e in branches if e is not None)
-        case exp.RawString() | exp.Upper() | exp.Lower() | exp.Concat() | exp.DPipe() | exp.Trim() | exp.Substring():
+        case exp.RawString() | exp.DPipe() | exp.Trim() | exp.Substring() | exp.Concat():
             return "string"
-        case exp.Year() | exp.Month() | exp.Day() | exp.Length():
-            return "int"
+        case exp.Anonymous():
+            return "string" if tree.name.lower() in STRINGS else "int"
         case exp.Dot():
             return field_type(infer(tree.this, types), tree.expression.name)
     if isinstance(tree, TRUTHS):

@@ -12,8 +12,11 @@ from tests.law import Subject
 from tests.pure_typer import PureTyper
 from tests.steps import Rows
 
+from rollview.algebra.relation import Project
 from rollview.algebra.schema import BaseTable, Column
+from rollview.frontend.lower import lower
 from rollview.frontend.parse import parse_query
+from rollview.frontend.scalars import Scalars
 from rollview.plan.compile import compile_view
 from rollview.plan.emit import emit, sql, table
 
@@ -124,6 +127,33 @@ def test_a_star_lists_using_columns_first(text: str, names: str) -> None:
     """As Spark does; DuckDB does not."""
     view = compile_view(text, TABLES, PureTyper(TABLES))
     assert [c.name for c in view.output] == names.split()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "TO_CHAR(a, '99G999')",
+        "PARSE_JSON(s)",
+        "UNIX_DATE(d)",
+        "DATE_SUB(d, 1)",
+        "CHAR_LENGTH(s)",
+        "NVL(a, 0)",
+        "INSTR(s, 'x')",
+        "TRUNC(d, 'week')",
+        "DATE_FORMAT(d, 'y')",
+        "REGEXP_EXTRACT(s, '(a)', 1)",
+        "NAMED_STRUCT('q', a)",
+        "TRANSFORM(ARRAY(a), x -> x + b)",
+        "SUBSTRING(s, 2, 1)",
+        "ARRAY(a, b)[0]",
+    ],
+)
+def test_functions_keep_the_names_that_the_user_wrote(call: str) -> None:
+    """sqlglot would make a plain cast of to_char, and nothing at all of parse_json."""
+    lowered, _ = lower(parse_query(f"SELECT {call} AS x FROM t"), TABLES, Scalars(lambda _: True))
+    assert isinstance(lowered.relation, Project)
+    [(_, scalar)] = lowered.relation.columns
+    assert str(scalar).replace("`", "") == call
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,9 @@ NEVER: list[Refusal] = [
     ("SELECT monotonically_increasing_id() AS x FROM t", "RV-NONDETERMINISTIC", (1, 8)),
     ("SELECT input_file_name() AS x FROM t", "RV-NONDETERMINISTIC", (1, 8)),
     ("SELECT reflect('java.lang.Math', 'random') AS x FROM t", "RV-NONDETERMINISTIC", (1, 8)),
+    ("SELECT aes_encrypt(s, 'key') AS x FROM t", "RV-NONDETERMINISTIC", (1, 8)),
     ("SELECT my_udf(a) AS x FROM t", "RV-UDF", (1, 8)),
+    ("SELECT iff(a > 1, 1, 0) AS x FROM t", "RV-UDF", (1, 8)),
     ("SELECT db.my_udf(a) AS x FROM t", "RV-UDF", (1, 11)),
     ("SELECT TRANSFORM(a) USING 'cat' FROM t", "RV-UDF", (1, 27)),
 ]
@@ -152,6 +154,8 @@ NOT_YET: list[Refusal] = [
     ("SELECT COUNT(*) AS n FROM t GROUP BY (a, b)", "RV-GROUPING-SETS", (1, 39)),
     ("SELECT e FROM t LATERAL VIEW explode(array(a, b)) x AS e", "RV-LATERAL", (1, 30)),
     ("SELECT explode(array(a, b)) AS e FROM t", "RV-GENERATOR", (1, 8)),
+    ("SELECT session_window(d, '5 minutes') AS w, COUNT(*) AS n FROM t GROUP BY 1", "RV-GENERATOR", (1, 8)),
+    ("SELECT CAST(s AS TIME) AS x FROM t", "RV-TYPE", (1, 13)),
     ("SELECT e FROM t, LATERAL (SELECT c AS e FROM u WHERE u.a = t.a)", "RV-FROM", (1, 39)),
     ("SELECT * FROM t PIVOT (SUM(a) FOR s IN ('x', 'y'))", "RV-FROM", (1, 24)),
     ("SELECT * FROM t UNPIVOT (v FOR n IN (a, b))", "RV-FROM", (1, 26)),

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import logging
-from typing import ClassVar
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
 
 from rollview.errors import BadInput, Position
+from rollview.frontend.dialect import SparkSQL
 from rollview.frontend.refuse import never
 
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())  # what it cannot parse is refused, not logged
-
-
-class SparkSQL(Spark):
-    """Spark 4 reads a doubled quote inside a string as a quote; sqlglot's Spark takes it for two strings."""
-
-    class Tokenizer(Spark.Tokenizer):
-        STRING_ESCAPES: ClassVar = ["\\", "'", '"']
 
 
 def parse_query(text: str) -> exp.Query:

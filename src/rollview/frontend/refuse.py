@@ -13,10 +13,10 @@ def words(text: str) -> frozenset[str]:
 
 NONDETERMINISTIC = words(
     """
-    rand randn random uuid shuffle monotonically_increasing_id spark_partition_id input_file_name
-    input_file_block_start input_file_block_length now current_timestamp current_date curdate
-    current_time localtimestamp unix_timestamp current_timezone current_user user session_user version
-    current_catalog current_database current_schema randstr uniform reflect java_method try_reflect
+    rand randn random uuid shuffle aes_encrypt monotonically_increasing_id spark_partition_id input_file_name
+    input_file_block_start input_file_block_length now current_timestamp current_date curdate current_time
+    localtimestamp unix_timestamp current_timezone current_user user session_user version current_catalog
+    current_database current_schema randstr uniform reflect java_method try_reflect
     """
 )
 ARGUMENT_FREE_ONLY = frozenset(["unix_timestamp"])
@@ -24,19 +24,21 @@ ARGUMENT_FREE_ONLY = frozenset(["unix_timestamp"])
 
 AGGREGATES = words(
     """
-    any any_value approx_count_distinct approx_percentile approx_top_k array_agg bit_and bit_or bit_xor
-    bitmap_construct_agg bitmap_or_agg bool_and bool_or collect_list collect_set corr count_if
-    count_min_sketch covar_pop covar_samp every first first_value grouping grouping_id histogram_numeric
-    hll_sketch_agg hll_union_agg kurtosis last last_value listagg max max_by mean median min min_by mode
-    percentile percentile_approx percentile_cont percentile_disc regr_avgx regr_avgy regr_count
-    regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness some std stddev stddev_pop
-    stddev_samp string_agg try_avg try_sum var_pop var_samp variance
+    any any_value approx_count_distinct approx_percentile approx_top_k approx_top_k_accumulate approx_top_k_combine
+    array_agg bit_and bit_or bit_xor bitmap_and_agg bitmap_construct_agg bitmap_or_agg bool_and bool_or collect_list
+    collect_set corr count_if count_min_sketch covar_pop covar_samp every first first_value grouping grouping_id
+    histogram_numeric hll_sketch_agg hll_union_agg kll_merge_agg_bigint kll_merge_agg_double kll_merge_agg_float
+    kll_sketch_agg_bigint kll_sketch_agg_double kll_sketch_agg_float kurtosis last last_value listagg max max_by
+    mean median min min_by mode percentile percentile_approx percentile_cont percentile_disc regr_avgx regr_avgy
+    regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness some std stddev stddev_pop
+    schema_of_variant_agg stddev_samp string_agg theta_intersection_agg theta_sketch_agg theta_union_agg try_avg
+    try_sum var_pop var_samp variance
     """
 )
 GENERATORS = words(
     """
-    explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple
-    variant_explode
+    explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple variant_explode window
+    session_window window_time
     """
 )
 

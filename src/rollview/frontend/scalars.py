@@ -93,13 +93,16 @@ class Scalars:
             raise bad("a view cannot have parameters", "RV-PARAMETER", node, "write the value into the SQL")
         if isinstance(node, exp.QueryTransform):
             raise never("nothing says that a script is deterministic", "RV-UDF", node, "use built-in functions")
+        if isinstance(node, exp.DataType):
+            check_type(node)
         if isinstance(node, exp.Func):
             self.check_function(node)
 
     def check_function(self, node: exp.Func) -> None:
         name = function_name(node)
         clock = isinstance(node, CLOCK_AND_CHANCE) or name in NONDETERMINISTIC
-        if clock and not (name in ARGUMENT_FREE_ONLY and node.args):
+        arguments = node.expressions if isinstance(node, exp.Anonymous) else node.args
+        if clock and not (name in ARGUMENT_FREE_ONLY and arguments):
             raise never(
                 f"{name}() gives another value at another time, so the view has no one meaning",
                 "RV-NONDETERMINISTIC",
@@ -117,6 +120,13 @@ class Scalars:
                 node,
                 "use built-in functions",
             )
+
+
+def check_type(node: exp.DataType) -> None:
+    """A type that sqlglot writes in another way than it reads it would change the view."""
+    text = node.sql("spark")
+    if exp.DataType.build(text, dialect="spark") != node:
+        raise not_yet(f"the type {node.sql()}", "RV-TYPE", node)
 
 
 def too_large(tree: exp.Expr) -> BadInput:

@@ -1,0 +1,30 @@
+"""Spark's SQL as Spark 4 reads it, on top of sqlglot's Spark.
+
+sqlglot translates functions between dialects, and on the way from Spark to Spark some change their meaning (to_char,
+parse_json, unix_date …). Here a function keeps the name that the user wrote, unless its arguments have a syntax of
+their own or the algebra knows it. Checked against the examples of all of Spark 4.1's functions.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sqlglot.dialects.spark import Spark
+from sqlglot.parsers.spark import SparkParser
+
+from rollview.frontend.refuse import words
+
+KNOWN = words("COUNT SUM AVG COALESCE IF ARRAY DATEADD DATE_ADD DATEDIFF DATE_DIFF TIMESTAMPADD TIMESTAMPDIFF")
+OWN_SYNTAX = words("CAST TRY_CAST EXTRACT TRIM POSITION OVERLAY SUBSTRING SUBSTR CEIL FLOOR")
+
+
+class SparkSQL(Spark):
+    """The dialect in which a user's view is read; it is written in sqlglot's own."""
+
+    class Tokenizer(Spark.Tokenizer):
+        # a doubled quote inside a string is a quote, not the end of one string and the start of another
+        STRING_ESCAPES: ClassVar = ["\\", "'", '"']
+
+    class Parser(SparkParser):
+        FUNCTIONS: ClassVar = {n: f for n, f in SparkParser.FUNCTIONS.items() if n in KNOWN}
+        FUNCTION_PARSERS: ClassVar = {n: f for n, f in SparkParser.FUNCTION_PARSERS.items() if n in OWN_SYNTAX}
