@@ -81,18 +81,14 @@ GROUPS: dict[str, list[float | None]] = {
 }
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT k, SUM(x) AS t, AVG(x) AS v, COUNT(x) AS n FROM m GROUP BY k",
-        "SELECT SUM(x) FILTER (WHERE k = 1) AS t FROM m",
-    ],
-)
-def test_nan_and_infinities_come_and_go(sql: str) -> None:
+def test_nan_and_infinities_come_and_go() -> None:
     """What is deleted is gone: 1.5 + NaN - NaN is 1.5 again. From each state to each other."""
     tables = by_name(table("m", "k int, x double"))
     states = [rows(m=[(1, x) for x in group] + [(2, 1.0)]) for group in GROUPS.values()]
-    check_on_duckdb(Subject.of(sql, tables), states, list(itertools.permutations(range(len(states)), 2)))
+    grouped = Subject.of("SELECT k, SUM(x) AS t, AVG(x) AS v, COUNT(x) AS n FROM m GROUP BY k", tables)
+    check_on_duckdb(grouped, states, list(itertools.permutations(range(len(states)), 2)))
+    alone = Subject.of("SELECT SUM(x) FILTER (WHERE k = 1) AS t FROM m", tables)
+    check_on_duckdb(alone, states, list(itertools.pairwise(range(len(states)))))
 
 
 def test_views_with_float_sums_say_so() -> None:
