@@ -207,6 +207,15 @@ def test_doctor(run: Run) -> None:
     assert "secret" not in sick.output
 
 
+def test_a_catalog_on_postgresql(spark: Any, pg_url: str, tmp_path: Path) -> None:
+    place = ["-w", str(tmp_path / "shared")]
+    assert read(invoke("init", *place, "--catalog", pg_url, "--json"))["created"]
+    assert read(invoke("sql", "SELECT 1 AS a", *place, "--catalog", pg_url, "--json"))["rows"] == [{"a": 1}]
+    assert read(invoke("status", *place, "--catalog", pg_url, "--json"))["tick"] == 0
+    error = read(invoke("status", *place, "--json"), code=2)["error"]
+    assert error["code"] == "RV-NO-WAREHOUSE" and "--catalog" in error["hint"]
+
+
 def test_a_process_of_its_own_prints_nothing_but_data(folder: Path, wh: rollview.Warehouse) -> None:
     """No Spark, Java or Python chatter on either stream, whether it works or not."""
     done = process("sql", "SELECT COUNT(*) AS n FROM sales", "--json", "-w", str(folder))

@@ -1,0 +1,259 @@
+"""The end at every durable step: nothing is lost, nothing is applied twice, and the work goes on.
+
+Most ends are simulated inside the shared Spark (steps.Crash); tests/faults/test_sigkill.py kills real processes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.faults.site import BRANCH, VIEWS, Site, follow, read
+
+import rollview
+from rollview import Limits
+from rollview.steps import CRASH_AT, Crash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+
+Ends = Callable[[str, Callable[[], object]], None]
+USUAL = Limits()
+BEFORE_COMMIT = ("transaction.opened", "transaction.logged")
+AFTER_COMMIT = ("transaction.committed", "fold.merged", "transaction.folded")
+REFRESH: dict[str, tuple[str, Limits]] = {
+    "refresh.logged": ("totals", USUAL),
+    "refresh.merged": ("totals", USUAL),
+    "refresh.noted": ("totals", USUAL),
+    "refresh.recomputed": ("distinct_names", USUAL),
+    "apply.matched": ("joined", BRANCH),
+    "apply.branch": ("joined", BRANCH),
+}
+CAPTURE = ("capture.opened", "capture.logged", "capture.committed")
+CREATE_TABLE = ("create_table.registered", "create_table.logged", "create_table.created")
+ATTACH = ("attach.registered", "attach.shown", "attach.captured")
+CREATE_VIEW = (
+    "create_view.registered",
+    "create_view.written",
+    "create_view.computed",
+    "create_view.shown",
+    "create_view.defined",
+    "start_logging.created",
+)
+DROP = ("drop.marked", "drop.dropped", "drop.emptied")
+OTHERS = ("refresh.repaired", "refresh.broken", "compact.rewritten")
+NAMED = {*BEFORE_COMMIT, *AFTER_COMMIT, *REFRESH, *CAPTURE, *CREATE_TABLE, *ATTACH, *CREATE_VIEW, *DROP, *OTHERS}
+
+
+@pytest.fixture(scope="module")
+def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """All tests work on one warehouse, one accident after the other; in the end every view must still be right."""
+    site = Site(tmp_path_factory.mktemp("site") / "warehouse")
+    site.build()
+    yield site
+    with site.open() as wh:
+        assert site.intact(wh)
+        follow(wh, *VIEWS)
+
+
+@pytest.fixture
+def crash(monkeypatch: pytest.MonkeyPatch) -> Ends:
+    """Work until the step is done, and abandon everything there."""
+
+    def until(step: str, work: Callable[[], object]) -> None:
+        monkeypatch.setenv(CRASH_AT, step)
+        with pytest.raises(Crash, match=step):
+            work()
+        monkeypatch.delenv(CRASH_AT)
+
+    return until
+
+
+def test_every_durable_step_is_tried() -> None:
+    source = Path(rollview.__file__).parent.rglob("*.py")
+    assert {step for file in source for step in re.findall(r'reached\("([^"]+)"\)', file.read_text())} == NAMED
+
+
+@pytest.mark.parametrize("step", BEFORE_COMMIT)
+def test_a_transaction_killed_before_its_commit_never_was(site: Site, crash: Ends, step: str) -> None:
+    crash(step, lambda: site.change(site.open()))
+    with site.open() as wh:
+        assert site.intact(wh)
+        site.change(wh)
+        assert site.intact(wh)
+        follow(wh, "totals")
+
+
+@pytest.mark.parametrize("step", AFTER_COMMIT)
+@pytest.mark.parametrize("limits", [USUAL, BRANCH], ids=["merge", "branch"])
+def test_a_transaction_killed_after_its_commit_is_complete(site: Site, crash: Ends, step: str, limits: Limits) -> None:
+    crash(step, lambda: site.change(site.open(limits)))
+    site.move_on()
+    with site.open() as wh:
+        assert site.intact(wh)
+        follow(wh, "totals")
+
+
+def test_a_warehouse_that_is_open_elsewhere_sees_the_commit_of_a_dead_writer(site: Site, crash: Ends) -> None:
+    """It once took the table as it was before, because nobody had folded the log into it."""
+    with site.open() as witness:
+        crash("transaction.committed", lambda: site.change(site.open()))
+        site.move_on()
+        follow(witness, "totals", "joined", "bag")
+        assert site.intact(witness)
+
+
+def test_a_recovery_is_killed_as_well(site: Site, crash: Ends) -> None:
+    crash("transaction.committed", lambda: site.change(site.open()))
+    site.move_on()
+    crash("fold.merged", site.open)
+    with site.open() as wh:
+        assert site.intact(wh)
+        follow(wh, "totals", "bag")
+
+
+@pytest.mark.parametrize("step", REFRESH)
+def test_a_refresh_killed_anywhere_is_done_once(site: Site, crash: Ends, step: str) -> None:
+    view, limits = REFRESH[step]
+    with site.open() as wh:
+        site.change(wh)
+        if view == "distinct_names":
+            with wh.transaction() as tx:
+                tx.upsert("s", [(2, f"name of turn {site.turn}")])
+    crash(step, lambda: site.open(limits).refresh(view))
+    with site.open(limits) as wh:
+        follow(wh, view, *(["over"] if view == "totals" else []))
+        site.change(wh)
+        follow(wh, view, *(["over"] if view == "totals" else []))
+
+
+def test_the_repair_of_a_log_is_killed_as_well(site: Site, crash: Ends) -> None:
+    with site.open() as wh:
+        wh.refresh()
+        site.change(wh)
+    crash("refresh.logged", lambda: site.open().refresh("totals"))
+    crash("refresh.logged", lambda: site.open().refresh("totals"))
+    crash("refresh.repaired", lambda: site.open().refresh("totals"))
+    with site.open() as wh:
+        follow(wh, "totals", "over")
+
+
+def test_a_recompute_is_killed_after_it_warned_the_views_above(site: Site, crash: Ends) -> None:
+    with site.open() as wh:
+        wh.refresh()
+        site.change(wh)
+    crash("refresh.broken", lambda: site.open().refresh("totals", policy="full"))
+    with site.open() as wh:
+        follow(wh, "totals", "over")
+
+
+@pytest.mark.parametrize("victim", ["view", "table"])
+def test_a_compaction_is_killed_before_it_is_noted(
+    site: Site, crash: Ends, monkeypatch: pytest.MonkeyPatch, victim: str
+) -> None:
+    with monkeypatch.context() as always:
+        always.setattr("rollview.apply.compact.COMMITS", 1)
+        always.setattr("rollview.apply.compact.FILES", 2)
+        if victim == "table":
+            crash("compact.rewritten", lambda: site.change(site.open()))
+            site.move_on()
+        else:
+            with site.open() as wh, monkeypatch.context() as never:
+                never.setattr("rollview.apply.compact.FILES", 10**6)
+                site.change(wh)
+            crash("compact.rewritten", lambda: site.open().refresh("joined"))
+    with site.open() as wh:
+        assert site.intact(wh)
+        follow(wh, "joined", "bag")
+        site.change(wh)
+        follow(wh, "joined", "bag")
+
+
+@pytest.mark.parametrize("step", CAPTURE)
+def test_a_capture_killed_anywhere_takes_each_commit_once(site: Site, crash: Ends, step: str) -> None:
+    with site.open() as wh:
+        site.they_write(wh)
+        site.they_write(wh)
+    crash(step, lambda: site.open().refresh("followed"))
+    with site.open() as wh:
+        follow(wh, "followed")
+        assert sum(v for _, v in read(wh, "followed")) == sum(v for _, v in read(wh, "theirs"))
+
+
+@pytest.mark.parametrize("step", CREATE_TABLE)
+def test_a_table_killed_while_it_is_made_leaves_nothing(site: Site, crash: Ends, step: str) -> None:
+    crash(step, lambda: site.open().create_table("fresh", "a INT", key=["a"]))
+    with site.open() as wh:
+        assert "fresh" not in {r["name"] for r in wh.status()}
+        wh.create_table("fresh", "b STRING")
+        with wh.transaction() as tx:
+            tx.insert("fresh", [("x",)])
+        assert read(wh, "fresh") == [("x",)]
+        wh.drop_table("fresh")
+
+
+@pytest.mark.parametrize("step", ATTACH)
+def test_an_attachment_killed_half_way_leaves_nothing(site: Site, crash: Ends, step: str) -> None:
+    source = rollview.sources.IcebergTable("their_files.db.events")
+    crash(step, lambda: site.open().attach("fresh", source))
+    with site.open() as wh:
+        wh.attach("fresh", source)
+        assert wh.table("fresh").count() == wh.table("theirs").count()
+        wh.drop_table("fresh")
+        assert wh.table("theirs").count() > 0
+
+
+@pytest.mark.parametrize("step", CREATE_VIEW)
+def test_a_view_killed_while_it_is_made_leaves_nothing(site: Site, crash: Ends, step: str) -> None:
+    """`bag` has never been read by a view before the last of these."""
+    crash(step, lambda: site.open().create_view("fresh", "SELECT y, COUNT(*) AS n FROM bag GROUP BY y"))
+    with site.open() as wh:
+        assert "fresh" not in {r["name"] for r in wh.status()}
+        wh.create_view("fresh", "SELECT x FROM r")
+        follow(wh, "fresh")
+        wh.drop_view("fresh")
+
+
+@pytest.mark.parametrize("step", DROP)
+def test_a_drop_killed_anywhere_is_finished(site: Site, crash: Ends, step: str) -> None:
+    with site.open() as wh:
+        wh.create_view("fresh", "SELECT id, x FROM r")
+    crash(step, lambda: site.open().drop_view("fresh"))
+    with site.open() as wh:
+        assert "fresh" not in {r["name"] for r in wh.status()}
+        wh.create_view("fresh", "SELECT COUNT(*) AS n FROM r")
+        assert read(wh, "fresh") == [(len(site.r),)]
+        wh.drop_view("fresh")
+
+
+def test_the_clean_up_is_killed_as_well(site: Site, crash: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
+    crash("create_view.shown", lambda: site.open().create_view("fresh", "SELECT id FROM r"))
+    for step in DROP[1:]:
+        crash(step, site.open)
+    with site.open() as wh:
+        wh.create_view("fresh", "SELECT x FROM r")
+        follow(wh, "fresh")
+        wh.drop_view("fresh")
+
+
+def test_a_half_made_view_does_not_block_its_name_where_the_warehouse_is_open(site: Site, crash: Ends) -> None:
+    with site.open() as wh:
+        crash("create_view.computed", lambda: site.open().create_view("fresh", "SELECT id FROM r"))
+        wh.create_view("fresh", "SELECT x FROM r")
+        follow(wh, "fresh")
+        wh.drop_view("fresh")
+
+
+def test_opening_leaves_alone_what_another_process_is_making(site: Site) -> None:
+    """A second process once dropped the view that the first was about to finish."""
+    with site.open() as wh, wh._registry.making("slow"):
+        wh._control.relations.create("slow", "view", [], created_tick=wh.tick)
+        with site.open() as other:
+            assert "slow" in {r["name"] for r in other.status()}
+        wh._registry.drop_unfinished("slow")
