@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from decimal import Decimal
+from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from rollview.plan.emit import emit, sql, table
 from rollview.plan.extent import EXTENT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from sqlglot import exp
     from tests.law import Subject
@@ -73,7 +74,7 @@ class Duck:
         return parse_one(sql(tree, "spark"), read="spark").sql("duckdb")
 
     def run(self, text: str) -> Bag:
-        return Counter(tuple(comparable(v) for v in row) for row in self.connection.execute(text).fetchall())
+        return bag(self.connection.execute(text).fetchall())
 
     def stored(self, at: int) -> Bag:
         """The extent, recomputed and put where readers look."""
@@ -110,7 +111,12 @@ KEPT = (State.BEFORE, State.AFTER)
 
 
 def check_on_duckdb(
-    subject: Subject, states: Sequence[Rows], spans: Sequence[tuple[int, int]], *, through_spark: bool = True
+    subject: Subject,
+    states: Sequence[Rows],
+    spans: Sequence[tuple[int, int]],
+    *,
+    through_spark: bool = True,
+    interpreted: bool = False,
 ) -> None:
     """The law on DuckDB: maintenance against definition, and readers against the user's own text.
 
@@ -120,7 +126,11 @@ def check_on_duckdb(
     right = []
     for i in range(len(states)):
         right.append(duck.stored(i))
-        assert duck.read() == duck.meant(i), "readers see something else than the user's text says"
+        meant = duck.meant(i)
+        assert duck.read() == meant, "readers see something else than the user's text says"
+        if interpreted:
+            found = subject.meant(Step(subject.tables, states[i], states[i]))
+            assert bag(found.elements()) == meant, "the interpreter and DuckDB read the view differently"
     for since, upto in spans:
         assert duck.advance(since, upto, right[since], foreign_keys=True) == right[upto], f"{since}..{upto}"
     since, upto = spans[-1]
@@ -159,10 +169,14 @@ def constant(value: Any) -> str:
     return "'" + str(value).replace("'", "''") + "'"
 
 
+def bag(rows: Iterable[tuple[Any, ...]]) -> Bag:
+    return Counter(tuple(comparable(v) for v in row) for row in rows)
+
+
 def comparable(value: Any) -> Any:
     """Numbers of any type compare by value, fractions to twelve digits, and NaN as itself."""
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(f"{value:.12g}")
+    if isinstance(value, Decimal | Fraction):
+        return int(value) if value == int(value) else float(f"{float(value):.12g}")
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else value if math.isinf(value) else float(f"{value:.12g}")
     return value
