@@ -34,9 +34,7 @@ def test_an_empty_database_gets_all_tables_in_silence(
 
 def test_the_migrations_make_the_schema_that_the_code_uses(store: ControlStore) -> None:
     with store._database.read() as connection:
-        context = MigrationContext.configure(
-            connection, opts={"compare_type": True, "version_table": VERSION_TABLE}
-        )
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "version_table": VERSION_TABLE})
         assert compare_metadata(context, metadata) == []
 
 
@@ -48,9 +46,7 @@ def test_the_listed_versions_are_the_migrations() -> None:
     assert tuple(each.revision for each in revisions)[::-1] == VERSIONS
 
 
-def test_a_migrated_database_is_opened_without_alembic(
-    location: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_migrated_database_is_opened_without_alembic(location: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with ControlStore(location) as store:
         store.relations.create("t", "table", [], created_tick=0)
 
@@ -97,8 +93,7 @@ def test_processes_that_open_an_empty_database_at_once(location: str) -> None:
 def test_sqlite_is_set_up_for_several_processes(tmp_path: Path) -> None:
     with ControlStore(tmp_path / "catalog.db") as store, store._database.read() as connection:
         pragmas = {
-            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
-            for name in ("journal_mode", "foreign_keys")
+            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "foreign_keys")
         }
         timeout = connection.exec_driver_sql("PRAGMA busy_timeout").scalar()
     assert pragmas == {"journal_mode": "wal", "foreign_keys": 1}

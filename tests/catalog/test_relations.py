@@ -14,9 +14,7 @@ def make(store: ControlStore, name: str, *reads: str) -> Relation:
 
 def test_round_trip(store: ControlStore) -> None:
     definition = {"sql": "SELECT '☃'", "policy": "auto", "foreign_keys": [["a", "b"]]}
-    created = store.relations.create(
-        "Sales", "table", COLUMNS, key=["id"], definition=definition, created_tick=7
-    )
+    created = store.relations.create("Sales", "table", COLUMNS, key=["id"], definition=definition, created_tick=7)
     assert created == Relation(created.id, "Sales", "table", COLUMNS, ("id",), definition, 7, "creating")
     assert store.relations.get("sALES") == created
     assert store.relations.find("nothing") is None
