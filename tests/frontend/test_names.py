@@ -13,7 +13,8 @@ from tests.pure_typer import PureTyper
 from tests.steps import Rows
 
 from rollview.algebra.relation import Project
-from rollview.algebra.schema import BaseTable, Column
+from rollview.algebra.schema import BaseTable, Column, Schema
+from rollview.errors import BrokenInvariant
 from rollview.frontend.lower import lower
 from rollview.frontend.parse import parse_query
 from rollview.frontend.scalars import Scalars
@@ -192,6 +193,32 @@ def test_outputs_are_named_as_the_user_wrote_them() -> None:
     view = compile_view("SELECT a AS Total, B, t.s AS `two words` FROM t", TABLES, PureTyper(TABLES))
     assert [c.name for c in view.output] == ["Total", "B", "two words"]
     assert view.extent.reader.names == ("Total", "B", "two words")
+
+
+class Misplaced(PureTyper):
+    """A Spark that lists the columns in another order."""
+
+    def query(self, sql: str) -> Schema:
+        return tuple(reversed(super().query(sql)))
+
+
+def test_columns_that_spark_lists_in_another_order_are_noticed() -> None:
+    with pytest.raises(BrokenInvariant) as caught:
+        compile_view("SELECT a, b FROM t", TABLES, Misplaced(TABLES))
+    assert caught.value.code == "RV-RESOLVE-COLUMNS"
+
+
+class OwnNames(PureTyper):
+    """A Spark that names expressions in its own way."""
+
+    def query(self, sql: str) -> Schema:
+        return tuple(Column("count(1)" if c.name == "c" else c.name, c.type) for c in super().query(sql))
+
+
+@pytest.mark.parametrize("text", ["SELECT COUNT(*) FROM t", "SELECT * FROM (SELECT a, COUNT(*) FROM t GROUP BY a) x"])
+def test_expressions_without_an_alias_are_named_by_spark(text: str) -> None:
+    view = compile_view(text, TABLES, OwnNames(TABLES))
+    assert view.extent.reader.names[-1] == "count(1)"
 
 
 def test_order_means_nothing_and_is_noted() -> None:

@@ -83,3 +83,20 @@ def refers(child: Scan, parent: Scan, pairs: list[tuple[str, str]], tables: Tabl
         )
         for fk in tables[child.table].foreign_keys
     )
+
+
+def stored_types(node: Relation, tables: Tables) -> list[str | None]:
+    """The types of the node's columns where they are nothing but columns of tables."""
+    match node:
+        case Scan():
+            found = [tables[node.table].column(c) for c, _ in node.columns]
+            return [c.type if c is not None else None for c in found]
+        case Filter():
+            return stored_types(node.source, tables)
+        case Join():
+            return stored_types(node.left, tables) + stored_types(node.right, tables)
+        case Project():
+            below = dict(zip(node.source.names, stored_types(node.source, tables), strict=True))
+            return [below.get(e.column) if e.column is not None else None for _, e in node.columns]
+        case _:
+            return [None] * len(node.names)

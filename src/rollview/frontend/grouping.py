@@ -14,7 +14,7 @@ from rollview.algebra.relation import Aggregate, Filter, Function, Measure, Proj
 from rollview.algebra.scalar import Scalar, col, operand
 from rollview.frontend.refuse import bad, function_name, not_yet
 from rollview.frontend.scalars import LARGEST, Scalars, has_aggregate, too_large
-from rollview.frontend.scope import Allocator, Lowered, Scope, Visible
+from rollview.frontend.scope import Allocator, Lowered, Scope, Visible, is_named, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -141,7 +141,10 @@ def lower_grouping(node: exp.Select, scope: Scope, scalars: Scalars, allocator: 
     relation: Relation = grouping.aggregate()
     if predicate is not None:
         relation = Filter(relation, predicate)
-    named = [(Visible(name, allocator.name(name)), e) for name, e in outputs]
+    named = [
+        (Visible(name, allocator.name(name), is_named(item)), e)
+        for item, (name, e) in zip(node.expressions, outputs, strict=True)
+    ]
     return Lowered(Project(relation, tuple((v.unique, e) for v, e in named)), tuple(v for v, _ in named))
 
 
@@ -155,7 +158,7 @@ def select_items(node: exp.Select, scope: Scope) -> list[tuple[str, exp.Expr]]:
         tree = aliases_replaced(item.unalias(), aliases, scope)
         if Scalar(tree).size > LARGEST:
             raise too_large(item)
-        result.append((item.alias_or_name or "c", tree))
+        result.append((name_of(item), tree))
         if isinstance(item, exp.Alias):
             aliases[item.alias] = tree
     return result

@@ -85,7 +85,7 @@ class Lowering:
                 )
         names = tuple(self.allocator.name(c.name) for c in first.columns)
         inputs = tuple(keep(s.relation, tuple(c.unique for c in s.columns)) for s in sides)
-        visible = tuple(Visible(c.name, n) for c, n in zip(first.columns, names, strict=True))
+        visible = tuple(Visible(c.name, n, c.given) for c, n in zip(first.columns, names, strict=True))
         return Lowered(UnionAll(inputs, names), visible)
 
     def union_sides(self, node: exp.Expr) -> list[exp.Expr]:
@@ -120,8 +120,8 @@ class Lowering:
     def select_list(self, node: exp.Select, scope: Scope) -> list[tuple[Visible, Scalar]]:
         result: list[tuple[Visible, Scalar]] = []
         for item in node.expressions:
-            for name, scalar in self.scalars.select_item(item, scope):
-                result.append((Visible(name, self.allocator.name(name)), scalar))
+            for name, given, scalar in self.scalars.select_item(item, scope):
+                result.append((Visible(name, self.allocator.name(name), given), scalar))
                 scope.aliases.setdefault(name.lower(), scalar)
         return result
 

@@ -17,6 +17,7 @@ from rollview.frontend.refuse import (
     never,
     not_yet,
 )
+from rollview.frontend.scope import is_named, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -65,18 +66,18 @@ class Scalars:
             raise too_large(tree)
         return resolved
 
-    def select_item(self, item: exp.Expr, scope: Scope) -> Iterator[tuple[str, Scalar]]:
-        """(name, expression) of one item of a SELECT list; a star is many."""
+    def select_item(self, item: exp.Expr, scope: Scope) -> Iterator[tuple[str, bool, Scalar]]:
+        """(name, whether the user gave it, expression) of one item of a SELECT list; a star is many."""
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
             star = item if isinstance(item, exp.Star) else item.this
             if any(star.args.values()):
                 raise not_yet("* EXCEPT", "RV-STAR-EXCEPT", item, "name the columns")
             qualifier = item.table if isinstance(item, exp.Column) else None
             for visible in scope.star(item, qualifier or None):
-                yield visible.name, col(visible.unique)
+                yield visible.name, visible.given, col(visible.unique)
             return
         body = item.unalias() if isinstance(item, exp.Alias) else item
-        yield item.alias_or_name or "c", self.lower(body, scope)
+        yield name_of(item), is_named(item), self.lower(body, scope)
 
     def check(self, tree: exp.Expr) -> None:
         for node in tree.walk():

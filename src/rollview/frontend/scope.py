@@ -38,6 +38,8 @@ class Visible:
 
     name: str
     unique: str
+    given: bool = True
+    """False if the name is Spark's to choose: an expression without an alias"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +146,16 @@ class Scope:
 def first(unique: str, columns: Iterable[Visible]) -> list[Visible]:
     """The columns with one of them, if it is there, before the others."""
     return sorted(columns, key=lambda c: c.unique != unique)
+
+
+def is_named(item: exp.Expr) -> bool:
+    """Does an item of a SELECT list say what its column is called?"""
+    return isinstance(item.unnest(), exp.Alias | exp.Column)
+
+
+def name_of(item: exp.Expr) -> str:
+    """The name of an item's column; `c` stands for the one that Spark will choose."""
+    return item.unnest().alias_or_name if is_named(item) else "c"
 
 
 def fields(scalar: Scalar, path: list[str]) -> Scalar:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from rollview.algebra import facts
 from rollview.algebra.relation import Project, Relation, UnionAll, keep, tables
 from rollview.algebra.scalar import Scalar, col
 from rollview.errors import BadInput, BrokenInvariant
@@ -19,6 +20,7 @@ from rollview.plan.extent import Extent, Kind, extent_of
 
 if TYPE_CHECKING:
     from rollview.algebra.schema import Schema, Tables
+    from rollview.frontend.scope import Lowered
     from rollview.frontend.typing import Typer
 
 UNGROUPABLE = ("map<", "variant", "interval")
@@ -54,12 +56,9 @@ def compiled(sql: str, base: Tables, typer: Typer) -> CompiledView:
     lowered, notes = lower(tree, base, Scalars(typer.is_builtin))
     output = typer.query(sql)
     check_output(output)
-    if len(output) != len(lowered.columns):
-        raise BrokenInvariant(
-            f"Spark sees {len(output)} columns, rollview {len(lowered.columns)}", code="RV-RESOLVE-COLUMNS"
-        )
+    check_resolution(output, lowered)
     definition = normalise(Project(lowered.relation, tuple((c.unique, col(c.unique)) for c in lowered.columns)))
-    definition = cast_outputs(align_unions(definition, typer), output, typer)
+    definition = cast_outputs(align_unions(definition, base, typer), output, typer)
     extent = extent_of(definition, output, base, typer)
     if extent.kind is Kind.BAG:
         refuse_ungroupable(output)
@@ -92,11 +91,25 @@ def check_output(output: Schema) -> None:
             )
 
 
-def align_unions(node: Relation, typer: Typer) -> Relation:
+def check_resolution(output: Schema, lowered: Lowered) -> None:
+    """Spark's columns and ours are matched by place; where the user named them, the names must say the same."""
+    theirs = [c.name.lower() for c in output]
+    ours = [c.name.lower() if c.given else None for c in lowered.columns]
+    if len(ours) != len(theirs) or any(o not in (None, t) for o, t in zip(ours, theirs, strict=True)):
+        raise BrokenInvariant(
+            f"Spark sees the columns {', '.join(theirs)}; rollview sees {', '.join(c.name for c in lowered.columns)}",
+            code="RV-RESOLVE-COLUMNS",
+        )
+
+
+def align_unions(node: Relation, base: Tables, typer: Typer) -> Relation:
     """UNION ALL widens types by position. Each input says so itself, because a delta may come from one input alone."""
-    node = rebuilt(node, lambda child: align_unions(child, typer))
+    node = rebuilt(node, lambda child: align_unions(child, base, typer))
     if not isinstance(node, UnionAll):
         return node
+    stored = {tuple(facts.stored_types(i, base)) for i in node.inputs}
+    if len(stored) == 1 and None not in next(iter(stored)):
+        return node  # plain columns of one type: no need to ask
     types = tuple(c.type for c in typer.relation(node))
     inputs = tuple(cast_to(types, i, tuple(c.type for c in typer.relation(i))) for i in node.inputs)
     return UnionAll(inputs, node.columns)
