@@ -16,6 +16,7 @@ from rollview.apply.held import held, newest
 from rollview.capture.attached import Attached
 from rollview.capture.managed import Committer, Transaction
 from rollview.catalog import ControlStore
+from rollview.catalog.database import parse_location
 from rollview.catalog.stored import Stored, all_stored, stored
 from rollview.errors import BadInput, BrokenInvariant, NotYetSupported
 from rollview.frontend.references import respelled
@@ -63,7 +64,8 @@ class Warehouse:
             spark = local_session(self.path, url, driver_memory=driver_memory)
         else:
             check_session(spark, url, self.path)
-        self._lake = Lake(spark, url, self.path)
+        # SQLAlchemy would take another driver for a plain postgresql:// than the control tables do
+        self._lake = Lake(spark, parse_location(url).render_as_string(hide_password=False), self.path)
         self._lake.create_namespaces()
         self._typer = SparkTyper(self._lake)
         self._views = Views(self._lake, self._control, self._typer)
