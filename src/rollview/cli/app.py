@@ -13,7 +13,11 @@ from typer.core import TyperGroup
 
 from rollview.cli import look, prepare, views
 from rollview.cli.options import CATALOG_VARIABLE, MEMORY_VARIABLE, WAREHOUSE_VARIABLE, Json, examples
+from rollview.cli.output import remark
 from rollview.cli.problems import Exit, report
+
+INTERRUPTED = 130
+"""What typer makes of Ctrl-C, as shells do."""
 
 
 class Commands(TyperGroup):
@@ -25,6 +29,8 @@ class Commands(TyperGroup):
             code = super().main(args, *rest, **{**options, "standalone_mode": False})
         except Exception as error:
             code = report(error, as_json="--json" in args)
+        if code == INTERRUPTED:
+            remark("Interrupted.")
         sys.exit(code or Exit.OK)
 
 

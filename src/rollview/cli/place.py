@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,9 +70,13 @@ class Place:
         with progress("Starting Spark"):
             import rollview
 
-            if memory := os.environ.get(MEMORY_VARIABLE):
-                return rollview.open(self.path, catalog=self.catalog, driver_memory=memory)
-            return rollview.open(self.path, catalog=self.catalog)
+            memory = os.environ.get(MEMORY_VARIABLE)
+            options = {"driver_memory": memory} if memory else {}
+            wh = rollview.open(self.path, catalog=self.catalog, **options)
+        if threading.current_thread() is threading.main_thread():
+            # Spark's own handler calls Java from inside the interrupted call to Java, which then fails instead.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        return wh
 
     def check(self) -> None:
         if not self.exists():

@@ -56,13 +56,12 @@ class Screen:
 
     def round(self, title: str, tick: int, seconds: float) -> None:
         self.console.print()
-        note = f"  committed as tick {tick} in {seconds:.1f} s"
+        note = f"  tick {tick}, committed in {seconds:.1f} s"
         self.console.print(Padding(Text.assemble((title, "bold"), (note, "dim")), (0, 0, 0, 3)))
 
     def refreshes(self, rows: Sequence[tuple[Report, Recompute]]) -> None:
         header = (
             Column("view"),
-            Column("strategy"),
             Column("rows changed", right=True),
             Column("jobs", right=True),
             Column("refresh", right=True, style="green"),
@@ -73,8 +72,7 @@ class Screen:
 
     def refresh_row(self, report: Report, other: Recompute) -> tuple[str, ...]:
         return (
-            report.view,
-            report.strategy,
+            report.view if report.strategy == "incremental" else f"{report.view} ({report.strategy})",
             changed_rows(report.inserted, report.updated, report.deleted),
             str(report.jobs),
             f"{report.seconds:.2f} s",

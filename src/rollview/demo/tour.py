@@ -73,9 +73,10 @@ class Tour:
         """Spark's first statements are several times slower; neither side should pay for that."""
         with progress("Warming up both sides"):
             plain = PlainSpark(wh, VIEWS)
-            commit(wh, example1.warm_up(self.sales))
+            for turn in example1.warm_up(self.sales):
+                commit(wh, turn)
+                wh.refresh(*VIEWS)
             for name in VIEWS:
-                wh.refresh(name)
                 plain.run(name)
         return plain
 
@@ -93,11 +94,17 @@ class Tour:
             self.screen.refreshes(pairs)
             views = [{**r.as_dict(), "recompute_seconds": p.seconds, "recompute_jobs": p.jobs} for r, p in pairs]
             self.found["rounds"].append({"title": turn.title, "tick": tick, "seconds": seconds, "views": views})
+        self.sums(wh)
+
+    def sums(self, wh: Warehouse) -> None:
+        views = [v for turn in self.found["rounds"] for v in turn["views"]]
+        refreshes, recomputes = (sum(v[k] for v in views) for k in ("seconds", "recompute_seconds"))
         clock = time.perf_counter()
         idle = wh.refresh(*VIEWS)
         assert isinstance(idle, list)
         passed = (time.perf_counter() - clock) * 1000
         self.screen.say("")
+        self.screen.say(f"In sum: refreshes {refreshes:.1f} s, recomputes {recomputes:.1f} s.")
         self.screen.say(f"Nothing new: three refreshes take {passed:.0f} ms and {sum(r.jobs or 0 for r in idle)} jobs.")
 
     def explain(self, wh: Warehouse) -> None:
@@ -124,12 +131,14 @@ class Tour:
         if code != -9:
             raise BrokenInvariant(f"the refresh should have died, and ended with {code}", code="RV-DEMO-CRASH")
         at = next(r["tick"] for r in wh.status() if r["name"] == CRASHED)
-        self.screen.say(f"Another process runs `rollview refresh {CRASHED}`: killed right after it merged the change,")
-        self.screen.say(f"before it could record that. The control tables still say tick {at}.")
+        self.screen.say(
+            f"Another process runs `rollview refresh {CRASHED}`, and is killed right after it merged the change, "
+            f"before it could record that. The control tables still say tick {at}."
+        )
         left = checked(wh, CRASHED)
         if not left.ok:
             raise BrokenInvariant(f"{CRASHED} was left broken", code="RV-VERIFY", hint=repr(left))
-        self.screen.say(f"But the commit carries its tick: the view is whole, at tick {left.tick}. So refresh again:")
+        self.screen.say(f"But the commit carries its tick: the view is whole, at tick {left.tick}. Refresh again:")
         with progress("Refreshing all views"):
             reports = wh.refresh(*VIEWS)
         assert isinstance(reports, list)
