@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import rollview
 from rollview import Limits
+from rollview.limits import USUAL
 
 if TYPE_CHECKING:
     from rollview import Warehouse
@@ -34,8 +35,8 @@ class Site:
     r: dict[int, tuple[int, int, int]] = field(default_factory=dict)
     b: Counter[tuple[int]] = field(default_factory=Counter)
 
-    def open(self, limits: Limits = rollview.Limits()) -> Warehouse:  # noqa: B008
-        wh = rollview.open(self.path, limits=limits)
+    def open(self, limits: Limits = USUAL, **options: Any) -> Warehouse:
+        wh = rollview.open(self.path, limits=limits, **options)
         prefix = f"spark.sql.catalog.{CATALOG}"
         options = {"": "org.apache.iceberg.spark.SparkCatalog", ".type": "hadoop", ".cache-enabled": "false"}
         for key, value in {**options, ".warehouse": str(self.path.parent / "theirs")}.items():
