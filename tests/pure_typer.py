@@ -12,10 +12,12 @@ from sqlglot import exp
 
 from rollview.algebra.relation import (
     Aggregate,
+    AntiJoin,
     Filter,
     Function,
     Join,
     Measure,
+    OuterJoin,
     Project,
     Relation,
     Scan,
@@ -88,9 +90,9 @@ class PureTyper:
             case Project():
                 below = self.types(node.source)
                 return {name: type_of(e, below) for name, e in node.columns}
-            case Join():
+            case Join() | OuterJoin():
                 return {**self.types(node.left), **self.types(node.right)}
-            case SemiJoin():
+            case SemiJoin() | AntiJoin():
                 return self.types(node.left)
             case UnionAll():
                 sides = [tuple(self.types(i)[n] for n in i.names) for i in node.inputs]

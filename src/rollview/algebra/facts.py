@@ -5,7 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rollview.algebra.block import Block, flatten
-from rollview.algebra.relation import Aggregate, Filter, Join, Project, Relation, Scan, SemiJoin, UnionAll
+from rollview.algebra.nulls import rejects
+from rollview.algebra.relation import (
+    Aggregate,
+    AntiJoin,
+    Filter,
+    Join,
+    OuterJoin,
+    Project,
+    Relation,
+    Scan,
+    SemiJoin,
+    UnionAll,
+)
+from rollview.algebra.scalar import conjuncts, equated
 
 if TYPE_CHECKING:
     from rollview.algebra.schema import Tables
@@ -16,8 +29,10 @@ def key(node: Relation, tables: Tables) -> tuple[str, ...] | None:
     match node:
         case Scan():
             return scan_key(node, tables)
-        case SemiJoin():
+        case SemiJoin() | AntiJoin():
             return key(node.left, tables)
+        case OuterJoin():
+            return outer_key(node, tables)
         case Project():
             below = key(node.source, tables)
             if below is None:
@@ -40,6 +55,70 @@ def scan_key(node: Scan, tables: Tables) -> tuple[str, ...] | None:
     if not all(k.lower() in given for k in table.key):
         return None
     return tuple(given[k.lower()] for k in table.key)
+
+
+def outer_key(node: OuterJoin, tables: Tables) -> tuple[str, ...] | None:
+    """The keys of both sides, NULL where padded; of one side alone where it has at most one partner.
+
+    Two padded rows agree in both keys only if one comes from each side and both have NULL as their own key.
+    """
+    left, right = key(node.left, tables), key(node.right, tables)
+    if left is None or right is None:
+        return None
+    if not node.keeps_right and fixes(node, node.left, right):
+        return left
+    if not node.keeps_left and fixes(node, node.right, left):
+        return right
+    if node.keeps_left and node.keeps_right:
+        never = never_null(node.left, tables) | never_null(node.right, tables)
+        if not never & set(left) and not never & set(right):
+            return None
+    return left + right
+
+
+def fixes(node: OuterJoin, side: Relation, other: tuple[str, ...]) -> bool:
+    """Do the equalities of the predicate let one row of `side` meet one value of the other side's key?"""
+    here = set(side.names)
+    pairs = [p for p in (equated(c) for c in conjuncts(node.predicate)) if p]
+    fixed = {b if a in here else a for a, b in pairs if (a in here) != (b in here)}
+    return fixed.issuperset(other)
+
+
+def never_null(node: Relation, tables: Tables) -> frozenset[str]:
+    """Columns that are NULL in no row."""
+    match node:
+        case Scan():
+            table = tables[node.table]
+            sure = {c.name.lower() for c in table.columns if not c.nullable}
+            if not table.nulls_in_key:
+                sure |= {k.lower() for k in table.key or ()}
+            return frozenset(name for column, name in node.columns if column.lower() in sure)
+        case Filter():
+            return never_null(node.source, tables) | rejects(node.predicate)
+        case Project():
+            below = never_null(node.source, tables)
+            return frozenset(name for name, e in node.columns if e.column in below or e.is_constant)
+        case Join():
+            both = never_null(node.left, tables) | never_null(node.right, tables)
+            return both if node.predicate is None else both | rejects(node.predicate)
+        case SemiJoin():
+            return never_null(node.left, tables) | (rejects(node.predicate) & set(node.left.names))
+        case AntiJoin():
+            return never_null(node.left, tables)
+        case OuterJoin():
+            left = frozenset[str]() if node.keeps_right else never_null(node.left, tables)
+            right = frozenset[str]() if node.keeps_left else never_null(node.right, tables)
+            return left | right
+        case UnionAll():
+            sides = [never_null(i, tables) for i in node.inputs]
+            return frozenset(
+                name
+                for place, name in enumerate(node.columns)
+                if all(part.names[place] in sure for part, sure in zip(node.inputs, sides, strict=True))
+            )
+        case Aggregate():
+            below = never_null(node.source, tables)
+            return frozenset(name for name, e in node.keys if e.column in below or e.is_constant)
 
 
 def block_key(node: Filter | Join, tables: Tables) -> tuple[str, ...] | None:
@@ -93,7 +172,9 @@ def stored_types(node: Relation, tables: Tables) -> list[str | None]:
             return [c.type if c is not None else None for c in found]
         case Filter():
             return stored_types(node.source, tables)
-        case Join():
+        case SemiJoin() | AntiJoin():
+            return stored_types(node.left, tables)
+        case Join() | OuterJoin():
             return stored_types(node.left, tables) + stored_types(node.right, tables)
         case Project():
             below = dict(zip(node.source.names, stored_types(node.source, tables), strict=True))

@@ -13,10 +13,12 @@ from typing import Any
 from rollview.algebra.evaluate import Row, compile_scalar
 from rollview.algebra.relation import (
     Aggregate,
+    AntiJoin,
     Filter,
     Function,
     Join,
     Measure,
+    OuterJoin,
     Project,
     Relation,
     Scan,
@@ -45,13 +47,8 @@ def evaluate(node: Relation, source: Source) -> Bag:
             for row, n in evaluate(node.source, source).items():
                 result[tuple(f(row) for f in functions)] += n
             return result
-        case Join():
-            return join(node, evaluate(node.left, source), evaluate(node.right, source))
-        case SemiJoin():
-            test = compile_scalar(node.predicate, node.left.names + node.right.names)
-            partners = list(evaluate(node.right, source))
-            rows = evaluate(node.left, source)
-            return Counter({r: n for r, n in rows.items() if any(test(r + p) is True for p in partners)})
+        case Join() | SemiJoin() | AntiJoin() | OuterJoin():
+            return joined(node, evaluate(node.left, source), evaluate(node.right, source))
         case UnionAll():
             total: Bag = Counter()
             for part in node.inputs:
@@ -72,11 +69,35 @@ def scan(node: Scan, source: Source) -> Bag:
     return result
 
 
-def join(node: Join, left: Bag, right: Bag) -> Bag:
-    """Nested loops, hashed on the first equality there is."""
-    parts = conjuncts(node.predicate)
-    tests = [compile_scalar(p, node.names) for p in parts]
-    pair = next((p for p in (sides(c, node) for c in parts) if p), None)
+def joined(node: Join | SemiJoin | AntiJoin | OuterJoin, left: Bag, right: Bag) -> Bag:
+    pairs = matches(node.left.names, node.right.names, node.predicate, left, right)
+    if isinstance(node, Join):
+        return pairs
+    width = len(node.left.names)
+    partnered = {row[:width] for row in pairs}
+    if isinstance(node, SemiJoin):
+        return Counter({r: n for r, n in left.items() if r in partnered})
+    alone: Bag = Counter({r: n for r, n in left.items() if r not in partnered})
+    if isinstance(node, AntiJoin):
+        return alone
+    result = Counter(pairs)
+    if node.keeps_left:
+        padding = (None,) * len(node.right.names)
+        result.update({r + padding: n for r, n in alone.items()})
+    if node.keeps_right:
+        padding = (None,) * width
+        met = {row[width:] for row in pairs}
+        result.update({padding + r: n for r, n in right.items() if r not in met})
+    return result
+
+
+def matches(
+    left_names: tuple[str, ...], right_names: tuple[str, ...], predicate: Scalar | None, left: Bag, right: Bag
+) -> Bag:
+    """The pairs that satisfy the predicate: nested loops, hashed on the first equality there is."""
+    parts = conjuncts(predicate)
+    tests = [compile_scalar(p, left_names + right_names) for p in parts]
+    pair = next((p for p in (sides(c, left_names, right_names) for c in parts) if p), None)
     result: Bag = Counter()
     if pair is None:
         buckets = {None: list(right.items())}
@@ -87,20 +108,20 @@ def join(node: Join, left: Bag, right: Bag) -> Bag:
     for row, n in left.items():
         for other, m in buckets.get(None if pair is None else row[pair[0]], ()):
             both = row + other
-            if all(test(both) is True for test in tests):
+            if n and m and all(test(both) is True for test in tests):
                 result[both] += n * m
     return result
 
 
-def sides(predicate: Scalar, node: Join) -> tuple[int, int] | None:
+def sides(predicate: Scalar, left_names: tuple[str, ...], right_names: tuple[str, ...]) -> tuple[int, int] | None:
     pair = equated(predicate)
     if pair is None:
         return None
     a, b = pair
-    if a in node.right.names:
+    if a in right_names:
         a, b = b, a
-    if a in node.left.names and b in node.right.names:
-        return node.left.names.index(a), node.right.names.index(b)
+    if a in left_names and b in right_names:
+        return left_names.index(a), right_names.index(b)
     return None
 
 

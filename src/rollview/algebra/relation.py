@@ -128,6 +128,44 @@ class SemiJoin:
 
 
 @dataclass(frozen=True, slots=True)
+class AntiJoin:
+    """R ▷_p S: the rows of R that have no partner in S. A predicate that is NULL makes no partner."""
+
+    left: Relation
+    right: Relation
+    predicate: Scalar
+
+    def __post_init__(self) -> None:
+        distinct(self.left.names + self.right.names)
+        require(self.predicate.columns, self.left.names + self.right.names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.left.names
+
+
+@dataclass(frozen=True, slots=True)
+class OuterJoin:
+    """R ⋈_p S and the rows without a partner, padded with NULLs: those of R (`keeps_left`), of S (`keeps_right`)."""
+
+    left: Relation
+    right: Relation
+    predicate: Scalar
+    keeps_left: bool = True
+    keeps_right: bool = False
+
+    def __post_init__(self) -> None:
+        distinct(self.names)
+        require(self.predicate.columns, self.names)
+        if not self.keeps_left and not self.keeps_right:
+            raise ValueError("an outer join keeps at least one side")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.left.names + self.right.names
+
+
+@dataclass(frozen=True, slots=True)
 class UnionAll:
     """R ⊎ S ⊎ …: columns by position, named as in the first input. No input at all is the empty relation."""
 
@@ -181,7 +219,7 @@ class Aggregate:
         return tuple(name for name, _ in self.keys) + tuple(m.name for m in self.measures)
 
 
-Relation = Scan | Filter | Project | Join | SemiJoin | UnionAll | Aggregate
+Relation = Scan | Filter | Project | Join | SemiJoin | AntiJoin | OuterJoin | UnionAll | Aggregate
 
 
 def children(node: Relation) -> tuple[Relation, ...]:
@@ -190,7 +228,7 @@ def children(node: Relation) -> tuple[Relation, ...]:
             return ()
         case Filter() | Project() | Aggregate():
             return (node.source,)
-        case Join() | SemiJoin():
+        case Join() | SemiJoin() | AntiJoin() | OuterJoin():
             return (node.left, node.right)
         case UnionAll():
             return node.inputs
@@ -233,6 +271,11 @@ def is_empty(node: Relation) -> bool:
             return is_empty(node.source)
         case Join() | SemiJoin():
             return is_empty(node.left) or is_empty(node.right)
+        case AntiJoin():
+            return is_empty(node.left)
+        case OuterJoin():
+            kept = [side for side, keeps in ((node.left, node.keeps_left), (node.right, node.keeps_right)) if keeps]
+            return all(is_empty(side) for side in kept)
         case UnionAll():
             return all(is_empty(p) for p in node.inputs)
         case Aggregate():

@@ -35,6 +35,8 @@ class BaseTable:
     columns: Schema
     key: tuple[str, ...] | None = None
     foreign_keys: tuple[ForeignKey, ...] = ()
+    nulls_in_key: bool = False
+    """True for a view: a group of NULLs is a group"""
 
     def __post_init__(self) -> None:
         known = {c.name.lower() for c in self.columns}

@@ -44,7 +44,8 @@ def stored(relation: Relation) -> Stored:
         ForeignKey(tuple(fk["columns"]), fk["table"], tuple(fk["referenced"]))
         for fk in relation.definition.get("foreign_keys", ())
     )
-    return Stored(BaseTable(relation.name.lower(), columns, relation.key, references), relation)
+    of_view = relation.kind == "view"
+    return Stored(BaseTable(relation.name.lower(), columns, relation.key, references, of_view), relation)
 
 
 def all_stored(control: ControlStore) -> dict[str, Stored]:

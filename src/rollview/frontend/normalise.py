@@ -16,10 +16,12 @@ from sqlglot import exp
 from rollview.algebra.block import assemble, flatten
 from rollview.algebra.relation import (
     Aggregate,
+    AntiJoin,
     Filter,
     Function,
     Join,
     Measure,
+    OuterJoin,
     Project,
     Relation,
     Scan,
@@ -64,11 +66,16 @@ def split(node: Relation) -> tuple[Relation, Mapping[str, Scalar]]:
             columns = {**left_columns, **right_columns}
             predicate = None if node.predicate is None else node.predicate.substitute(columns)
             return Join(left, right, predicate), columns
-        case SemiJoin():
+        case SemiJoin() | AntiJoin():
             left, left_columns = split(node.left)
             right, right_columns = split(node.right)
             predicate = node.predicate.substitute({**left_columns, **right_columns})
-            return SemiJoin(left, right, predicate), left_columns
+            return replace(node, left=left, right=right, predicate=predicate), left_columns
+        case OuterJoin():
+            left, left_columns = split_side(node.left, padded=node.keeps_right)
+            right, right_columns = split_side(node.right, padded=node.keeps_left)
+            columns = {**left_columns, **right_columns}
+            return replace(node, left=left, right=right, predicate=node.predicate.substitute(columns)), columns
         case UnionAll():
             whole = UnionAll(tuple(pull_up_projections(i) for i in flat_inputs(node)), node.columns)
             return whole, {n: col(n) for n in node.names}
@@ -79,6 +86,14 @@ def split(node: Relation) -> tuple[Relation, Mapping[str, Scalar]]:
                 m if m.argument is None else replace(m, argument=m.argument.substitute(columns)) for m in node.measures
             )
             return Aggregate(core, keys, measures, node.grouped), {n: col(n) for n in node.names}
+
+
+def split_side(node: Relation, *, padded: bool) -> tuple[Relation, Mapping[str, Scalar]]:
+    """The side of an outer join. In a padded row every column is NULL, so an expression must stay below the join."""
+    core, columns = split(node)
+    if not padded or all(e.column is not None for e in columns.values()):
+        return core, columns
+    return with_columns(core, {n: columns[n] for n in node.names}), {n: col(n) for n in node.names}
 
 
 def flat_inputs(node: UnionAll) -> list[Relation]:
@@ -157,7 +172,7 @@ def rebuilt(node: Relation, change: Callable[[Relation], Relation]) -> Relation:
             return node
         case Filter() | Project() | Aggregate():
             return replace(node, source=change(node.source))
-        case Join() | SemiJoin():
+        case Join() | SemiJoin() | AntiJoin() | OuterJoin():
             return replace(node, left=change(node.left), right=change(node.right))
         case UnionAll():
             return replace(node, inputs=tuple(change(i) for i in node.inputs))
@@ -185,7 +200,7 @@ def pruned(node: Relation, used: frozenset[str]) -> Relation:
             needed = used | (node.predicate.columns if node.predicate is not None else frozenset())
             left, right = set(node.left.names), set(node.right.names)
             return replace(node, left=pruned(node.left, needed & left), right=pruned(node.right, needed & right))
-        case SemiJoin():
+        case SemiJoin() | AntiJoin() | OuterJoin():
             needed = used | node.predicate.columns
             left, right = set(node.left.names), set(node.right.names)
             return replace(node, left=pruned(node.left, needed & left), right=pruned(node.right, needed & right))

@@ -15,9 +15,11 @@ from sqlglot import exp
 
 from rollview.algebra.relation import (
     Aggregate,
+    AntiJoin,
     Filter,
     Function,
     Join,
+    OuterJoin,
     Project,
     Relation,
     Scan,
@@ -29,6 +31,7 @@ from rollview.algebra.scalar import FOLDED, Scalar, conjunction, literal
 from rollview.errors import BrokenInvariant
 from rollview.names import COUNT, PREFIX
 
+SHAREABLE = (Aggregate, UnionAll, SemiJoin, AntiJoin, OuterJoin)
 SHARED = f"{PREFIX}part"
 """the name of a CTE; reserved, so that it hides no table"""
 
@@ -58,6 +61,11 @@ class Piece:
     columns: dict[str, Scalar]
     joins: list[exp.Join] = field(default_factory=list)
     where: list[Scalar] = field(default_factory=list)
+
+    @property
+    def is_plain(self) -> bool:
+        """Every column is one of the origin's or of a joined table's."""
+        return all(e.column is not None for e in self.columns.values())
 
     def value(self, scalar: Scalar) -> Scalar:
         return scalar.substitute(self.columns)
@@ -122,8 +130,10 @@ class Emitter:
                 return self.project(node)
             case Join():
                 return self.join(node)
-            case SemiJoin():
+            case SemiJoin() | AntiJoin():
                 return self.semijoin(node)
+            case OuterJoin():
+                return self.outer_join(node)
             case UnionAll() | Aggregate():
                 return self.subquery(node)
 
@@ -141,8 +151,7 @@ class Emitter:
         piece = self.piece(node.source)
         columns = {name: piece.value(e) for name, e in node.columns}
         if any(e.size > FOLDED for e in columns.values()):
-            body = piece.select({n: piece.columns[n] for n in node.source.names})
-            piece = self.named(exp.Subquery(this=body), self.alias("q"), node.source.names)
+            piece = self.wrapped(piece, node.source.names)
             columns = {name: piece.value(e) for name, e in node.columns}
         piece.columns = columns
         return piece
@@ -155,12 +164,16 @@ class Emitter:
         body = self.query(node)
         return self.named(exp.Subquery(this=body), self.alias("q"), node.names)
 
+    def wrapped(self, piece: Piece, names: tuple[str, ...]) -> Piece:
+        """The SELECT so far as a subquery."""
+        body = piece.select({n: piece.columns[n] for n in names})
+        return self.named(exp.Subquery(this=body), self.alias("q"), names)
+
     def join(self, node: Join) -> Piece:
         left = self.piece(node.left)
         right = self.piece(node.right)
         if right.joins:
-            body = right.select({n: right.columns[n] for n in node.right.names})
-            right = self.named(exp.Subquery(this=body), self.alias("q"), node.right.names)
+            right = self.wrapped(right, node.right.names)
         columns = left.columns | right.columns
         if node.predicate is None:
             join = exp.Join(this=right.origin, kind="CROSS")
@@ -168,11 +181,25 @@ class Emitter:
             join = exp.Join(this=right.origin, on=node.predicate.substitute(columns).tree)
         return Piece(left.origin, columns, [*left.joins, join], left.where + right.where)
 
-    def semijoin(self, node: SemiJoin) -> Piece:
+    def outer_join(self, node: OuterJoin) -> Piece:
+        """A side that may be padded must be rows of a table or subquery: its expressions and filters come before."""
+        left = self.piece(node.left)
+        right = self.piece(node.right)
+        if node.keeps_right and (left.where or not left.is_plain):
+            left = self.wrapped(left, node.left.names)
+        if right.joins or right.where or (node.keeps_left and not right.is_plain):
+            right = self.wrapped(right, node.right.names)
+        columns = left.columns | right.columns
+        side = "FULL" if node.keeps_left and node.keeps_right else "LEFT" if node.keeps_left else "RIGHT"
+        join = exp.Join(this=right.origin, side=side, kind="OUTER", on=node.predicate.substitute(columns).tree)
+        return Piece(left.origin, columns, [*left.joins, join], left.where)
+
+    def semijoin(self, node: SemiJoin | AntiJoin) -> Piece:
         left = self.piece(node.left)
         right = self.piece(node.right)
         right.where.append(node.predicate.substitute(left.columns | right.columns))
-        left.where.append(Scalar(exp.Exists(this=right.select({"one": literal(1)}))))
+        exists: exp.Expr = exp.Exists(this=right.select({"one": literal(1)}))
+        left.where.append(Scalar(exists if isinstance(node, SemiJoin) else exp.Not(this=exists)))
         return left
 
     def union(self, node: UnionAll) -> exp.Query:
@@ -222,18 +249,18 @@ def not_ordinal(scalar: Scalar) -> Scalar:
 
 
 def repeated(node: Relation) -> list[Relation]:
-    """Aggregates and unions that occur more than once, inner ones first."""
+    """What becomes a subquery anyway and occurs more than once, inner ones first."""
     seen: Counter[Relation] = Counter()
     order: list[Relation] = []
 
     def visit(n: Relation) -> None:
-        if isinstance(n, Aggregate | UnionAll):
+        if isinstance(n, SHAREABLE):
             seen[n] += 1
             if seen[n] > 1:
                 return
         for child in children(n):
             visit(child)
-        if isinstance(n, Aggregate | UnionAll):
+        if isinstance(n, SHAREABLE):
             order.append(n)
 
     visit(node)

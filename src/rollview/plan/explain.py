@@ -11,8 +11,10 @@ from sqlglot import exp
 
 from rollview.algebra.relation import (
     Aggregate,
+    AntiJoin,
     Filter,
     Join,
+    OuterJoin,
     Project,
     Relation,
     Scan,
@@ -153,14 +155,24 @@ def tree(node: Relation, depth: int = 0) -> str:
         case Join():
             on = f" {node.predicate}" if node.predicate is not None else ""
             return f"{pad}⋈{on}\n{tree(node.left, depth + 1)}\n{tree(node.right, depth + 1)}"
-        case SemiJoin():
-            return f"{pad}⋉ {node.predicate}\n{tree(node.left, depth + 1)}\n{tree(node.right, depth + 1)}"
+        case SemiJoin() | AntiJoin() | OuterJoin():
+            return f"{pad}{sign(node)} {node.predicate}\n{tree(node.left, depth + 1)}\n{tree(node.right, depth + 1)}"
         case UnionAll():
             return f"{pad}⊎\n" + "\n".join(tree(i, depth + 1) for i in node.inputs)
         case Aggregate():
             keys = ", ".join(n if e.column == n else f"{n} = {e}" for n, e in node.keys)
             measures = ", ".join(f"{m.name} = {m.function.value}({m.argument or '*'})" for m in node.measures)
             return f"{pad}γ [{keys}] {measures}\n{tree(node.source, depth + 1)}"
+
+
+def sign(node: SemiJoin | AntiJoin | OuterJoin) -> str:
+    match node:
+        case SemiJoin():
+            return "⋉"
+        case AntiJoin():
+            return "▷"
+        case OuterJoin():
+            return "⟗" if node.keeps_left and node.keeps_right else "⟕" if node.keeps_left else "⟖"
 
 
 def cost(last: Any) -> str:

@@ -34,16 +34,18 @@ class Maintenance:
         return frozenset(scans(self.change)) if self.change is not None else frozenset()
 
 
-def maintain(view: CompiledView, shapes: Shapes, base: Tables, *, foreign_keys: bool = True) -> Maintenance:
+def maintain(
+    view: CompiledView, shapes: Shapes, base: Tables, *, foreign_keys: bool = True, naive: bool = False
+) -> Maintenance:
     """The change of the extent for the given changes of its base tables."""
     extent = view.extent
     if extent.aggregate is not None and extent.states is not None:
-        source = delta(extent.aggregate.source, shapes, base, foreign_keys=foreign_keys)
+        source = delta(extent.aggregate.source, shapes, base, foreign_keys=foreign_keys, naive=naive)
         if source.is_empty:
             return Maintenance(extent.kind, None, inserts_only=False)
         change = aggregate_change(extent.aggregate, extent.states, source)
         return Maintenance(extent.kind, change.relation, inserts_only=False)
-    rows = delta(extent.rows, shapes, base, foreign_keys=foreign_keys)
+    rows = delta(extent.rows, shapes, base, foreign_keys=foreign_keys, naive=naive)
     if rows.is_empty:
         return Maintenance(extent.kind, None, inserts_only=False)
     grows = rows.inserts_only and all(shapes[t].inserts_only for t in view.reads if t in shapes)

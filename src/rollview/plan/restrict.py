@@ -14,8 +14,10 @@ from sqlglot import exp
 
 from rollview.algebra.relation import (
     Aggregate,
+    AntiJoin,
     Filter,
     Join,
+    OuterJoin,
     Project,
     Relation,
     Scan,
@@ -69,7 +71,7 @@ def restrict(node: Relation, known: Known) -> Relation:
             return region(node, known)
         case Project() | Aggregate():
             return replace(node, source=restrict(node.source, known))
-        case SemiJoin():
+        case SemiJoin() | AntiJoin() | OuterJoin():
             return replace(node, left=restrict(node.left, known), right=restrict(node.right, known))
         case UnionAll():
             return replace(node, inputs=tuple(restrict(i, known) for i in node.inputs))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
@@ -11,8 +11,10 @@ from rollview.algebra import facts
 from rollview.algebra.block import Block, flatten
 from rollview.algebra.relation import (
     Aggregate,
+    AntiJoin,
     Filter,
     Join,
+    OuterJoin,
     Project,
     Relation,
     Scan,
@@ -22,11 +24,13 @@ from rollview.algebra.relation import (
     tables,
 )
 from rollview.deltas.signed import Signed, nothing, of_scan
-from rollview.errors import NotYetSupported
 from rollview.rules.aggregate import aggregate_delta
 from rollview.rules.join import Input, join_delta
+from rollview.rules.outer_join import outer_join_delta
+from rollview.rules.partners import Side
 from rollview.rules.project import project_delta
 from rollview.rules.select import select_delta
+from rollview.rules.semijoin import semijoin_delta
 from rollview.rules.union import union_delta
 
 if TYPE_CHECKING:
@@ -61,48 +65,58 @@ def at(node: Relation, state: State, shapes: Shapes) -> Relation:
             return Scan(node.table, node.columns, state if changed else State.AFTER)
         case Filter() | Project() | Aggregate():
             return replace(node, source=at(node.source, state, shapes))
-        case Join() | SemiJoin():
+        case Join() | SemiJoin() | AntiJoin() | OuterJoin():
             return replace(node, left=at(node.left, state, shapes), right=at(node.right, state, shapes))
         case UnionAll():
             return replace(node, inputs=tuple(at(i, state, shapes) for i in node.inputs))
 
 
-def delta(node: Relation, shapes: Shapes, known: Tables, *, foreign_keys: bool = True) -> Signed:
-    """ΔR as a query over BEFORE, AFTER and DELTA states."""
+def delta(node: Relation, shapes: Shapes, known: Tables, *, foreign_keys: bool = True, naive: bool = False) -> Signed:
+    """ΔR as a query over BEFORE, AFTER and DELTA states; `naive` re-derives what is affected where there is a choice
+    between that and counting."""
     if not any(t in shapes and shapes[t].changed for t in tables(node)):
         return nothing(node.names)
 
     def change(child: Relation) -> Signed:
-        return delta(child, shapes, known, foreign_keys=foreign_keys)
+        return delta(child, shapes, known, foreign_keys=foreign_keys, naive=naive)
+
+    def side(child: Relation) -> Side:
+        return Side(at(child, State.BEFORE, shapes), at(child, State.AFTER, shapes), change(child))
 
     match node:
         case Scan():
             return of_scan(node)
         case Filter() if isinstance(node.source, Join | Filter):
-            return join_change(node, shapes, known, foreign_keys=foreign_keys)
+            return join_change(node, shapes, known, change, foreign_keys=foreign_keys)
         case Filter():
             return select_delta(node, change(node.source))
         case Project():
             return project_delta(node, change(node.source))
         case Join():
-            return join_change(node, shapes, known, foreign_keys=foreign_keys)
+            return join_change(node, shapes, known, change, foreign_keys=foreign_keys)
         case UnionAll():
             return union_delta(node, tuple(change(i) for i in node.inputs))
         case Aggregate():
             source = change(node.source)
             before, after = at(node.source, State.BEFORE, shapes), at(node.source, State.AFTER, shapes)
             return aggregate_delta(node, before, after, source)
-        case SemiJoin():
-            raise NotYetSupported("semijoins in a view are not maintained yet", code="RV-SEMIJOIN")
+        case SemiJoin() | AntiJoin():
+            return semijoin_delta(node, side(node.left), side(node.right), known, naive=naive)
+        case OuterJoin():
+            return outer_join_delta(node, side(node.left), side(node.right), known, naive=naive)
 
 
-def join_change(node: Join | Filter, shapes: Shapes, known: Tables, *, foreign_keys: bool) -> Signed:
+def join_change(
+    node: Join | Filter,
+    shapes: Shapes,
+    known: Tables,
+    change: Callable[[Relation], Signed],
+    *,
+    foreign_keys: bool,
+) -> Signed:
     block = flatten(node)
     parents = ancestors(block, known) if foreign_keys else []
-    inputs = [
-        input_states(leaf, i in parents, shapes, delta(leaf, shapes, known, foreign_keys=foreign_keys))
-        for i, leaf in enumerate(block.inputs)
-    ]
+    inputs = [input_states(leaf, i in parents, shapes, change(leaf)) for i, leaf in enumerate(block.inputs)]
     return join_delta(block, inputs, parents)
 
 
