@@ -8,11 +8,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import duckdb
-from sqlglot import parse_one
+from sqlglot import exp, parse_one
 from tests.apply_bags import apply_change
 from tests.steps import Step
 
@@ -25,7 +25,6 @@ from rollview.plan.extent import EXTENT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sqlglot import exp
     from tests.law import Subject
     from tests.steps import Rows
 
@@ -70,8 +69,8 @@ class Duck:
 
         tree = emit(node, bind)
         if not self.through_spark:
-            return sql(tree, "duckdb")
-        return parse_one(sql(tree, "spark"), read="spark").sql("duckdb")
+            return sql(for_duck(tree), "duckdb")
+        return sql(for_duck(parse_one(sql(tree, "spark"), read="spark")), "duckdb")
 
     def run(self, text: str) -> Bag:
         return bag(self.connection.execute(text).fetchall())
@@ -90,7 +89,10 @@ class Duck:
     def meant(self, at: int) -> Bag:
         """The user's own text."""
         self.connection.execute(f"USE s{at}")
-        return self.run(self.subject.sql)
+        text = self.subject.sql
+        if "LATERAL VIEW" in text:
+            text = sql(for_duck(parse_one(text, read="spark")), "duckdb")
+        return self.run(text)
 
     def advance(self, since: int, upto: int, stored: Bag, *, foreign_keys: bool) -> Bag:
         step = Step(self.subject.tables, self.states[since], self.states[upto])
@@ -135,6 +137,48 @@ def check_on_duckdb(
         assert duck.advance(since, upto, right[since], foreign_keys=True) == right[upto], f"{since}..{upto}"
     since, upto = spans[-1]
     assert duck.advance(since, upto, right[since], foreign_keys=False) == right[upto], f"{since}..{upto}, naive"
+
+
+def for_duck(tree: exp.Expr) -> exp.Expr:
+    """LATERAL VIEW in DuckDB's own words: a join with a subquery that reads what stands before it."""
+    tree = tree.copy()
+    for select in list(tree.find_all(exp.Select)):
+        for lateral in select.args.get("laterals") or ():
+            kind = {"side": "LEFT", "on": exp.true()} if lateral.args.get("outer") else {"kind": "CROSS"}
+            names = [c.name for c in lateral.args["alias"].columns]
+            alias = exp.TableAlias(this=exp.to_identifier(lateral.alias, quoted=True))
+            rows = exp.Lateral(this=exp.Subquery(this=generated(lateral.this, names)), alias=alias)
+            select.append("joins", exp.Join(this=rows, **kind))
+        select.set("laterals", None)
+    return tree.transform(repeat)
+
+
+def generated(call: exp.Expr, names: list[str]) -> exp.Query:
+    name = call.name.lower() if isinstance(call, exp.Anonymous) else call.key
+    arguments = [a for a in call.iter_expressions() if isinstance(a, exp.Expr)]
+    unnest = partial(exp.func, "UNNEST", dialect="duckdb")
+    match name:
+        case "explode":
+            return exp.select(exp.alias_(unnest(arguments[0]), names[0], quoted=True))
+        case "posexplode":
+            places = exp.func("RANGE", exp.func("LEN", arguments[0].copy()))
+            values = [unnest(places), unnest(arguments[0])]
+            return exp.select(*(exp.alias_(v, n, quoted=True) for v, n in zip(values, names, strict=True)))
+        case "stack":
+            width = len(names)
+            rows = [arguments[i : i + width] for i in range(1, len(arguments), width)]
+            parts = [
+                exp.select(*(exp.alias_(v, n, quoted=True) for v, n in zip(row, names, strict=True))) for row in rows
+            ]
+            return reduce(lambda a, b: exp.union(a, b, distinct=False), parts)
+    raise NotImplementedError(name)
+
+
+def repeat(node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.Anonymous) and node.name.lower() == "array_repeat":
+        value, times = node.expressions
+        return exp.Anonymous(this="REPEAT", expressions=[exp.Array(expressions=[value]), times])
+    return node
 
 
 def fill(schema: str, name: str, columns: Sequence[Column], rows: Bag) -> list[str]:

@@ -15,6 +15,7 @@ from rollview.algebra.relation import (
     AntiJoin,
     Filter,
     Function,
+    Generate,
     Join,
     Measure,
     OuterJoin,
@@ -23,12 +24,12 @@ from rollview.algebra.relation import (
     Scan,
     SemiJoin,
     UnionAll,
+    Values,
 )
 from rollview.algebra.schema import Column, Schema, Tables
 from rollview.errors import BadInput
 from rollview.frontend.lower import lower
 from rollview.frontend.parse import parse_query
-from rollview.frontend.scalars import Scalars
 from rollview.names import COUNT
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ TRUTHS = (
 )
 STRINGS = frozenset(["upper", "lower", "concat", "trim", "replace"])
 INTEGERS = frozenset(["year", "month", "day", "length", "abs"])
-BUILTINS = STRINGS | INTEGERS
+BUILTINS = STRINGS | INTEGERS | {"array_repeat"}
 
 
 class PureTyper:
@@ -64,7 +65,7 @@ class PureTyper:
     def written(self, sql: str) -> Lowered:
         """The query as the user wrote it: lowered, not normalised."""
         if sql not in self.lowered:
-            self.lowered[sql] = lower(parse_query(sql), self.tables, Scalars(self.is_builtin))[0]
+            self.lowered[sql] = lower(parse_query(sql), self.tables, self)[0]
         return self.lowered[sql]
 
     def query(self, sql: str) -> Schema:
@@ -78,6 +79,19 @@ class PureTyper:
 
     def is_builtin(self, function: str) -> bool:
         return function in BUILTINS
+
+    def generated(self, node: Relation, generator: Scalar) -> tuple[str, ...]:
+        """As Spark names them; arrays of scalars only."""
+        match generator.tree.name.lower():
+            case "explode":
+                return ("col",)
+            case "posexplode":
+                return ("pos", "col")
+            case "stack":
+                height, *values = generator.tree.expressions
+                return tuple(f"col{i}" for i in range(-(-len(values) // int(height.name))))
+            case name:
+                raise NotImplementedError(f"the tests' typer does not know {name}")
 
     def types(self, node: Relation) -> Mapping[str, str]:
         match node:
@@ -94,6 +108,12 @@ class PureTyper:
                 return {**self.types(node.left), **self.types(node.right)}
             case SemiJoin() | AntiJoin():
                 return self.types(node.left)
+            case Values():
+                rows = zip(*node.rows, strict=True)
+                return {n: widest(type_of(v, {}) for v in vs) for n, vs in zip(node.columns, rows, strict=True)}
+            case Generate():
+                below = self.types(node.source)
+                return {**below, **generated_types(node, below)}
             case UnionAll():
                 sides = [tuple(self.types(i)[n] for n in i.names) for i in node.inputs]
                 return {n: widest(s[place] for s in sides) for place, n in enumerate(node.columns)}
@@ -101,6 +121,25 @@ class PureTyper:
                 below = self.types(node.source)
                 keys = {name: type_of(e, below) for name, e in node.keys}
                 return keys | {m.name: measure_type(m, below) for m in node.measures}
+
+
+def generated_types(node: Generate, below: Mapping[str, str]) -> Mapping[str, str]:
+    first, *others = node.generator.tree.expressions
+    match node.generator.tree.name.lower():
+        case "explode":
+            types = [element_type(infer(first, below))]
+        case "posexplode":
+            types = ["int", element_type(infer(first, below))]
+        case "stack":
+            width = len(node.columns)
+            types = [widest(infer(v, below) for v in others[i::width]) for i in range(width)]
+        case name:
+            raise NotImplementedError(f"the tests' typer does not know {name}")
+    return dict(zip(node.columns, types, strict=True))
+
+
+def element_type(array: str) -> str:
+    return array.removeprefix("array<").removesuffix(">")
 
 
 def column_type(column: Column | None) -> str:
@@ -147,6 +186,10 @@ def infer(tree: exp.Expr, types: Mapping[str, str]) -> str:
             return widest(infer(e, types) for e in branches if e is not None)
         case exp.RawString() | exp.DPipe() | exp.Trim() | exp.Substring() | exp.Concat():
             return "string"
+        case exp.Array():
+            return f"array<{widest(infer(e, types) for e in tree.expressions)}>"
+        case exp.Anonymous() if tree.name.lower() == "array_repeat":
+            return f"array<{infer(tree.expressions[0], types)}>"
         case exp.Anonymous():
             return "string" if tree.name.lower() in STRINGS else "int"
         case exp.Dot():

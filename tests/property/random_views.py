@@ -10,6 +10,10 @@ if TYPE_CHECKING:
 
     from rollview.algebra.schema import Tables
 
+SET_OPERATIONS = (
+    *("UNION ALL", "UNION ALL", "UNION ALL", "UNION", "UNION"),
+    *("INTERSECT", "INTERSECT ALL", "EXCEPT", "EXCEPT ALL"),
+)
 INT, BOOL, REAL = "int", "bool", "real"
 """REAL columns (averages) are carried, compared with NULL, counted and grouped, but not computed with."""
 
@@ -80,15 +84,18 @@ class Views:
 
     def query(self, depth: int, *, top: bool = False) -> Query:
         if self.chance(0.15) and depth > 0:
-            return self.union(depth)
+            return self.set_operation(depth)
         return self.select(depth, top=top)
 
-    def union(self, depth: int) -> Query:
+    def set_operation(self, depth: int) -> Query:
+        """A chain, without parentheses or with some: INTERSECT binds more tightly than the others."""
         first = self.select(depth - 1, plain=True)
         kinds = [kind for _, kind in first.columns]
-        sides = [first, *(self.select(depth - 1, wanted=kinds) for _ in range(self.rng.choice((1, 1, 2))))]
-        texts = [f"({s.sql})" if self.chance(0.3) else s.sql for s in sides]
-        return Query(" UNION ALL ".join(texts), first.columns)
+        text = first.sql
+        for _ in range(self.rng.choice((1, 1, 2))):
+            side = self.select(depth - 1, wanted=kinds).sql
+            text += f" {self.rng.choice(SET_OPERATIONS)} " + (f"({side})" if self.chance(0.3) else side)
+        return Query(text, first.columns)
 
     def select(self, depth: int, *, top: bool = False, plain: bool = False, wanted: list[str] | None = None) -> Query:
         """`plain` allows no averages; `wanted` fixes the kinds of the columns."""
@@ -109,7 +116,8 @@ class Views:
             name = self.name("c")
             items.append(f"{expression} AS {name}")
             columns.append((name, kind))
-        return Query(f"SELECT {', '.join(items)} FROM {source}{where}", columns)
+        distinct = "DISTINCT " if self.chance(0.1) else ""
+        return Query(f"SELECT {distinct}{', '.join(items)} FROM {source}{where}", columns)
 
     def kind(self, scope: Scope, plain: bool) -> str:
         choices = [INT, INT, INT, INT, BOOL]
@@ -136,12 +144,40 @@ class Views:
             if self.scans_left <= 0:
                 break
             text = self.joined(scope, text, depth)
+        if self.chance(0.08):
+            text += self.lateral_view(scope)
         return scope, text
+
+    def lateral_view(self, scope: Scope) -> str:
+        alias, outer = self.name("g"), self.rng.choice(("", "", "OUTER "))
+        a, b = self.expression(scope, INT, 1), self.expression(scope, INT, 0)
+        calls = [
+            (f"explode(array({a}, {b}))", 1),
+            (f"explode(array_repeat({a}, {b}))", 1),
+            (f"posexplode(array({a}, {b}, 7))", 2),
+            (f"stack(2, {a}, {b}, {b}, 5)", 2),
+        ]
+        call, width = self.rng.choice(calls)
+        columns = [Named(alias, self.name("x"), INT) for _ in range(width)]
+        scope.items.append(Item("", alias, columns))
+        return f" LATERAL VIEW {outer}{call} {alias} AS {', '.join(c.name for c in columns)}"
+
+    def constants(self, alias: str) -> Item:
+        names = [self.name("x") for _ in range(self.rng.randint(1, 2))]
+        if self.chance(0.3):
+            text = "(SELECT " + ", ".join(f"{self.rng.randint(0, 3)} AS {n}" for n in names) + f") AS {alias}"
+        else:
+            rows = [", ".join(self.rng.choice(("0", "1", "2", "3", "NULL")) for _ in names) for _ in range(2)]
+            rows.append(", ".join("1" for _ in names))
+            text = f"(VALUES {', '.join(f'({r})' for r in rows)}) AS {alias}({', '.join(names)})"
+        return Item(text, alias, [Named(alias, n, INT) for n in names])
 
     def item(self, depth: int, beside: Scope | None = None) -> Item:
         alias = self.name("t")
         if beside and self.chance(0.5) and (related := self.related(beside)):
             return self.base(self.rng.choice(related), alias)
+        if self.chance(0.04):
+            return self.constants(alias)
         if self.ctes and self.chance(0.3):
             name, body = self.rng.choice(self.ctes)
             self.scans_left -= 1

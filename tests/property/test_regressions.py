@@ -32,6 +32,33 @@ FAILED = {
     ),
     "an_alias_that_is_a_sum": "SELECT x + y AS s1, s1 * 2 AS s2, s2 - s1 AS s3 FROM u",
 }
+SETS_AND_GENERATORS = {
+    "values_joined_in_parentheses": (
+        "SELECT v.id FROM u JOIN ((VALUES (1), (2)) AS q(x) JOIN v ON q.x = v.id) ON u.y = q.x"
+    ),
+    "a_view_that_never_changes": "SELECT 1 AS one, 'a' AS a",
+    "constants_only": "SELECT k, COUNT(*) AS n FROM (VALUES (1), (1), (2)) AS q(k) GROUP BY k",
+    "distinct_constants": "SELECT DISTINCT 1 AS one, 'a' AS a FROM u",
+    "distinct_over_a_key": "SELECT DISTINCT id, a FROM r",
+    "distinct_groups": "SELECT DISTINCT COUNT(*) AS n FROM u GROUP BY x",
+    "distinct_inside_a_join": "SELECT s.c, q.x FROM s JOIN (SELECT DISTINCT x, y FROM u) q ON s.c = q.y",
+    "counts_of_distinct_rows": "SELECT x, COUNT(*) AS n FROM (SELECT DISTINCT x, y FROM u) q GROUP BY x",
+    "union_of_unions": "SELECT x FROM u UNION ALL SELECT y FROM u UNION SELECT a FROM r UNION ALL SELECT b FROM r",
+    "except_that_is_united_again": "SELECT x FROM u EXCEPT SELECT a FROM r UNION ALL SELECT x FROM u",
+    "intersect_binds_more_tightly": "SELECT x FROM u EXCEPT ALL SELECT a FROM r INTERSECT ALL SELECT c FROM s",
+    "except_all_of_itself": "SELECT x FROM u EXCEPT ALL SELECT x FROM u WHERE p",
+    "an_except_all_that_is_counted": (
+        "SELECT x, COUNT(*) AS n FROM (SELECT x FROM u EXCEPT ALL SELECT a FROM r) q GROUP BY x HAVING COUNT(*) > 1"
+    ),
+    "generators_on_generators": (
+        "SELECT id, p1, p2 FROM r LATERAL VIEW explode(array(a, b)) g1 AS p1 "
+        "LATERAL VIEW OUTER explode(array_repeat(p1, p1)) g2 AS p2"
+    ),
+    "a_generator_whose_columns_nobody_uses": "SELECT x FROM u LATERAL VIEW explode(array_repeat(1, y)) g AS n",
+    "sums_over_a_generator": (
+        "SELECT k, SUM(v) AS t FROM r LATERAL VIEW stack(2, 'a', a, 'b', b) g AS k, v GROUP BY k"
+    ),
+}
 INTERPLAY = {
     "one_column_under_four_names": "SELECT id AS w, id AS x, id AS y, id + 0 AS z FROM r",
     "a_key_shown_only_under_another_name": "SELECT a, id AS k1, id AS k2 FROM r",
@@ -77,7 +104,10 @@ INTERPLAY = {
 }
 
 
-@pytest.mark.parametrize("sql", [*FAILED.values(), *INTERPLAY.values()], ids=[*FAILED, *INTERPLAY])
+VIEWS = {**FAILED, **SETS_AND_GENERATORS, **INTERPLAY}
+
+
+@pytest.mark.parametrize("sql", VIEWS.values(), ids=VIEWS)
 def test_view(sql: str) -> None:
     subject = Subject.of(sql, TABLES)
     for seed in range(3):

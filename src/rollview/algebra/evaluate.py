@@ -36,6 +36,12 @@ COMPARISON: dict[type[exp.Expr], Callable[[Any, Any], Any]] = {
 }
 
 
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "array_repeat": lambda value, times: None if times is None else (value,) * times,
+    "named_struct": lambda *parts: parts[1::2],
+}
+
+
 def compile_scalar(scalar: Scalar, names: tuple[str, ...]) -> Compiled:
     """A function from a row (in the order of `names`) to the value."""
     return build(scalar.tree, {name: i for i, name in enumerate(names)})
@@ -84,6 +90,12 @@ def build(tree: exp.Expr, where: Mapping[str, int]) -> Compiled:
             return lambda row: next((v for o in options if (v := o(row)) is not None), None)
         case exp.If() | exp.Case():
             return conditional(tree, where)
+        case exp.Array():
+            elements = [build(e, where) for e in tree.expressions]
+            return lambda row: tuple(e(row) for e in elements)
+        case exp.Anonymous() if tree.name.lower() in FUNCTIONS:
+            function, arguments = FUNCTIONS[tree.name.lower()], [build(e, where) for e in tree.expressions]
+            return lambda row: function(*(a(row) for a in arguments))
     raise NotImplementedError(f"the interpreter does not know {kind.__name__}")
 
 

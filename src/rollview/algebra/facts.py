@@ -10,6 +10,7 @@ from rollview.algebra.relation import (
     Aggregate,
     AntiJoin,
     Filter,
+    Generate,
     Join,
     OuterJoin,
     Project,
@@ -17,6 +18,7 @@ from rollview.algebra.relation import (
     Scan,
     SemiJoin,
     UnionAll,
+    Values,
 )
 from rollview.algebra.scalar import conjuncts, equated
 
@@ -41,7 +43,7 @@ def key(node: Relation, tables: Tables) -> tuple[str, ...] | None:
             return tuple(shown[k] for k in below) if all(k in shown for k in below) else None
         case Filter() | Join():
             return block_key(node, tables)
-        case UnionAll():
+        case UnionAll() | Values() | Generate():
             return None
         case Aggregate():
             return tuple(name for name, _ in node.keys)
@@ -119,6 +121,11 @@ def never_null(node: Relation, tables: Tables) -> frozenset[str]:
         case Aggregate():
             below = never_null(node.source, tables)
             return frozenset(name for name, e in node.keys if e.column in below or e.is_constant)
+        case Generate():
+            return never_null(node.source, tables)
+        case Values():
+            columns = zip(node.columns, zip(*node.rows, strict=True), strict=True)
+            return frozenset(name for name, values in columns if all(v.is_constant for v in values))
 
 
 def block_key(node: Filter | Join, tables: Tables) -> tuple[str, ...] | None:

@@ -11,11 +11,13 @@ from fractions import Fraction
 from typing import Any
 
 from rollview.algebra.evaluate import Row, compile_scalar
+from rollview.algebra.generators import compile_generator
 from rollview.algebra.relation import (
     Aggregate,
     AntiJoin,
     Filter,
     Function,
+    Generate,
     Join,
     Measure,
     OuterJoin,
@@ -25,6 +27,7 @@ from rollview.algebra.relation import (
     SemiJoin,
     State,
     UnionAll,
+    Values,
 )
 from rollview.algebra.scalar import Scalar, conjuncts, equated
 
@@ -56,6 +59,10 @@ def evaluate(node: Relation, source: Source) -> Bag:
             return total
         case Aggregate():
             return aggregate(node, evaluate(node.source, source))
+        case Values():
+            return Counter(tuple(compile_scalar(v, ())(()) for v in row) for row in node.rows)
+        case Generate():
+            return generate(node, evaluate(node.source, source))
 
 
 def scan(node: Scan, source: Source) -> Bag:
@@ -123,6 +130,16 @@ def sides(predicate: Scalar, left_names: tuple[str, ...], right_names: tuple[str
     if a in left_names and b in right_names:
         return left_names.index(a), right_names.index(b)
     return None
+
+
+def generate(node: Generate, rows: Bag) -> Bag:
+    made = compile_generator(node.generator, node.source.names)
+    nothing = [(None,) * len(node.columns)] if node.outer else []
+    result: Bag = Counter()
+    for row, n in rows.items():
+        for new in made(row) or nothing:
+            result[row + new] += n
+    return result
 
 
 def aggregate(node: Aggregate, rows: Bag) -> Bag:

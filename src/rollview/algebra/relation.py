@@ -183,6 +183,47 @@ class UnionAll:
 
 
 @dataclass(frozen=True, slots=True)
+class Values:
+    """Constant rows; their scalars read no columns. One row of one column stands for a missing FROM."""
+
+    rows: tuple[tuple[Scalar, ...], ...]
+    columns: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        distinct(self.columns)
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ValueError("the rows of VALUES differ in their number of columns")
+            for value in row:
+                require(value.columns, ())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.columns
+
+
+@dataclass(frozen=True, slots=True)
+class Generate:
+    """Each row of R beside each row that `generator`, a call such as explode(xs), makes of it.
+
+    `outer`: a row of which nothing is made stays, beside NULLs.
+    """
+
+    source: Relation
+    generator: Scalar
+    columns: tuple[str, ...]
+    outer: bool = False
+
+    def __post_init__(self) -> None:
+        distinct(self.names)
+        require(self.generator.columns, self.source.names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.source.names + self.columns
+
+
+@dataclass(frozen=True, slots=True)
 class Measure:
     """An aggregate: name = function(argument); COUNT without an argument counts rows."""
 
@@ -219,14 +260,16 @@ class Aggregate:
         return tuple(name for name, _ in self.keys) + tuple(m.name for m in self.measures)
 
 
-Relation = Scan | Filter | Project | Join | SemiJoin | AntiJoin | OuterJoin | UnionAll | Aggregate
+Relation = (
+    Scan | Filter | Project | Join | SemiJoin | AntiJoin | OuterJoin | UnionAll | Aggregate | Values | Generate
+)
 
 
 def children(node: Relation) -> tuple[Relation, ...]:
     match node:
-        case Scan():
+        case Scan() | Values():
             return ()
-        case Filter() | Project() | Aggregate():
+        case Filter() | Project() | Aggregate() | Generate():
             return (node.source,)
         case Join() | SemiJoin() | AntiJoin() | OuterJoin():
             return (node.left, node.right)
@@ -265,9 +308,9 @@ def union(parts: tuple[Relation, ...], columns: tuple[str, ...]) -> Relation:
 def is_empty(node: Relation) -> bool:
     """True if the relation has no rows whatever the tables hold."""
     match node:
-        case Scan():
+        case Scan() | Values():
             return False
-        case Filter() | Project():
+        case Filter() | Project() | Generate():
             return is_empty(node.source)
         case Join() | SemiJoin():
             return is_empty(node.left) or is_empty(node.right)

@@ -6,6 +6,8 @@ the rows back before the next refresh writes its own.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 from sqlglot import exp
@@ -14,6 +16,7 @@ from rollview.algebra.relation import (
     Aggregate,
     Filter,
     Function,
+    Generate,
     Measure,
     Project,
     Relation,
@@ -118,6 +121,8 @@ def read(reader: Relation, rows: Relation) -> Relation:
             return rows
         case Filter():
             return Filter(read(reader.source, rows), reader.predicate)
+        case Generate():
+            return replace(reader, source=read(reader.source, rows))
         case Project():
             return Project(read(reader.source, rows), reader.columns)
     raise TypeError(type(reader).__name__)

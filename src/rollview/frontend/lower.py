@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rollview.algebra.relation import Filter, Join, Project, Scan, UnionAll, keep
+from rollview.algebra.relation import Filter, Join, Project, Relation, Scan
 from rollview.algebra.scalar import Scalar, col, conjunction
 from rollview.errors import BrokenInvariant
+from rollview.frontend.generators import Generators, column_list, is_generator, one_row
 from rollview.frontend.grouping import lower_grouping
-from rollview.frontend.refuse import bad, never, not_yet
+from rollview.frontend.refuse import bad, not_yet, words
 from rollview.frontend.scalars import Scalars, has_aggregate, is_grouping
 from rollview.frontend.scope import Allocator, Lowered, Named, Scope, Visible
+from rollview.frontend.sets import counted, distinct_rows, union_all
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from rollview.algebra.schema import BaseTable, Tables
+    from rollview.frontend.typing import Typer
 
-SELECT_PARTS = ("with_", "expressions", "from_", "joins", "where", "group", "having", "order", "hint")
+SELECT_PARTS = words("with_ distinct expressions from_ joins laterals where group having order hint")
 REFUSED = {
     "limit": ("LIMIT", "RV-LIMIT"),
     "offset": ("OFFSET", "RV-LIMIT"),
-    "distinct": ("SELECT DISTINCT", "RV-DISTINCT"),
     "qualify": ("QUALIFY", "RV-WINDOW"),
     "windows": ("WINDOW", "RV-WINDOW"),
-    "laterals": ("LATERAL VIEW", "RV-LATERAL"),
     "sort": ("SORT BY", "RV-SORT"),
     "cluster": ("CLUSTER BY", "RV-SORT"),
     "distribute": ("DISTRIBUTE BY", "RV-SORT"),
@@ -40,10 +42,11 @@ REFUSED = {
 class Lowering:
     """Lowers one view; `tables` are the relations it may read."""
 
-    def __init__(self, tables: Tables, scalars: Scalars) -> None:
+    def __init__(self, tables: Tables, typer: Typer) -> None:
         self.tables = tables
-        self.scalars = scalars
+        self.scalars = Scalars(typer.is_builtin)
         self.allocator = Allocator()
+        self.generators = Generators(typer, self.scalars, self.allocator)
         self.notes: list[str] = []
 
     def query(self, node: exp.Expr, ctes: Mapping[str, exp.Query]) -> Lowered:
@@ -65,44 +68,48 @@ class Lowering:
             raise not_yet("WITH RECURSIVE", "RV-RECURSIVE", clause)
         result = dict(ctes)
         for cte in clause.expressions:
-            if cte.args["alias"].args.get("columns"):
-                raise not_yet("a column list on a CTE", "RV-CTE-COLUMNS", cte)
             body = cte.this
             body.meta["ctes"] = dict(result)
+            body.meta["columns"] = column_list(cte)
             result[cte.alias.lower()] = body
         return result
 
     def set_operation(self, node: exp.SetOperation, ctes: Mapping[str, exp.Query]) -> Lowered:
-        sides = [self.query(side, ctes) for side in self.union_sides(node)]
+        distinct = bool(node.args.get("distinct"))
+        sides = [self.query(side, ctes) for side in self.sides(node)]
         first = sides[0]
         for side in sides[1:]:
             if len(side.columns) != len(first.columns):
                 raise bad(
-                    "the sides of UNION ALL differ in their number of columns",
+                    f"the sides of {operation(node)} differ in their number of columns",
                     "RV-UNION-COLUMNS",
                     node,
                     f"{len(first.columns)} in the first, {len(side.columns)} in another",
                 )
-        names = tuple(self.allocator.name(c.name) for c in first.columns)
-        inputs = tuple(keep(s.relation, tuple(c.unique for c in s.columns)) for s in sides)
-        visible = tuple(Visible(c.name, n, c.given) for c, n in zip(first.columns, names, strict=True))
-        return Lowered(UnionAll(inputs, names), visible)
+        if not isinstance(node, exp.Union):
+            return counted(type(node), sides[0], sides[1], self.allocator, all_=not distinct)
+        united = union_all(sides, self.allocator)
+        return distinct_rows(united, self.allocator) if distinct else united
 
-    def union_sides(self, node: exp.Expr) -> list[exp.Expr]:
-        """The sides of a chain of UNION ALL, from left to right; a loop, because chains may be long."""
-        sides: list[exp.Expr] = []
-        while isinstance(node, exp.SetOperation):
-            if not isinstance(node, exp.Union) or node.args.get("distinct"):
-                kind = node.key.upper() + ("" if node.args.get("distinct") else " ALL")
-                raise not_yet(kind, "RV-SET-OPERATION", node)
-            if node.args.get("by_name"):
-                raise not_yet("UNION BY NAME", "RV-UNION-BY-NAME", node)
-            self.refuse_all_but(("with_", "this", "expression", "distinct", "order"), node)
-            sides.append(node.right)
-            node = node.left
-        return [node, *reversed(sides)]
+    def sides(self, node: exp.SetOperation) -> list[exp.Expr]:
+        """The sides of a set operation, of a whole chain of unions from left to right; a loop, because chains may be
+        long. UNION makes distinct what is below it too, so there ALL means nothing."""
+        distinct, found = node.args.get("distinct"), []
+        here: exp.Expr = node
+        while isinstance(here, exp.SetOperation) and (here is node or joins_chain(here, node, distinct=distinct)):
+            if here.args.get("by_name"):
+                raise not_yet("UNION BY NAME", "RV-UNION-BY-NAME", here)
+            self.refuse_all_but(("with_", "this", "expression", "distinct", "order"), here)
+            found.append(here.right)
+            here = here.left
+        return [here, *reversed(found)]
 
     def select(self, node: exp.Select, ctes: Mapping[str, exp.Query]) -> Lowered:
+        lowered = self.all_rows(node, ctes)
+        return distinct_rows(lowered, self.allocator) if node.args.get("distinct") else lowered
+
+    def all_rows(self, node: exp.Select, ctes: Mapping[str, exp.Query]) -> Lowered:
+        """The rows of a SELECT, each as often as it occurs."""
         self.refuse_all_but(SELECT_PARTS, node)
         scope = self.from_clause(node, ctes)
         where = node.args.get("where")
@@ -113,23 +120,35 @@ class Lowering:
             scope.relation = Filter(scope.relation, predicate)
         if is_grouping(node):
             return lower_grouping(node, scope, self.scalars, self.allocator)
-        columns = self.select_list(node, scope)
-        relation = Project(scope.relation, tuple((c.unique, e) for c, e in columns))
-        return Lowered(relation, tuple(c for c, _ in columns))
+        relation, columns = self.select_list(node, scope)
+        return Lowered(Project(relation, tuple((c.unique, e) for c, e in columns)), tuple(c for c, _ in columns))
 
-    def select_list(self, node: exp.Select, scope: Scope) -> list[tuple[Visible, Scalar]]:
+    def select_list(self, node: exp.Select, scope: Scope) -> tuple[Relation, list[tuple[Visible, Scalar]]]:
+        """The outputs, and the relation that they read: the scope's, or a generator's over it."""
         result: list[tuple[Visible, Scalar]] = []
+        relation = scope.relation
         for item in node.expressions:
+            call = item.this if isinstance(item, exp.Alias | exp.Aliases) else item
+            if is_generator(call):
+                names = [i.name for i in item.expressions] if isinstance(item, exp.Aliases) else [item.alias]
+                relation, made = self.generators.generate(
+                    call, scope, [n for n in names if n], outer=False, relation=relation
+                )
+                result += [(Visible(v.name, self.allocator.name(v.name)), col(v.unique)) for v in made]
+                continue
             for name, given, scalar in self.scalars.select_item(item, scope):
                 result.append((Visible(name, self.allocator.name(name), given), scalar))
                 scope.aliases.setdefault(name.lower(), scalar)
-        return result
+        return relation, result
 
     def from_clause(self, node: exp.Select, ctes: Mapping[str, exp.Query]) -> Scope:
         clause = node.args.get("from_")
         if clause is None:
-            raise never("a view without FROM never changes", "RV-NO-FROM", node, "store such rows in a table")
-        return self.joined(self.item(clause.this, ctes), node, ctes)
+            return Scope.of(one_row(self.allocator), Named("", ()))
+        scope = self.joined(self.item(clause.this, ctes), node, ctes)
+        for lateral in node.args.get("laterals") or ():
+            self.generators.lateral_view(lateral, scope)
+        return scope
 
     def joined(self, scope: Scope, node: exp.Expr, ctes: Mapping[str, exp.Query]) -> Scope:
         """The scope after the joins that hang on a node."""
@@ -142,27 +161,32 @@ class Lowering:
         return self.joined(self.bare_item(node, ctes), node, ctes)
 
     def bare_item(self, node: exp.Expr, ctes: Mapping[str, exp.Query]) -> Scope:
-        alias = node.args.get("alias")
-        if alias is not None and alias.args.get("columns"):
-            raise not_yet("a column list on an alias", "RV-ALIAS-COLUMNS", node, "give the columns aliases in a SELECT")
+        if isinstance(node, exp.Values):
+            return self.generators.values(node, node)
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Values):
+            return self.generators.values(node.this, node)
         if isinstance(node, exp.Subquery):
             self.refuse_all_but(("this", "alias", "joins", "order"), node)
             if not is_join_group(node):
-                return self.named(self.query(node.this, ctes), node.alias)
+                return self.named(self.query(node.this, ctes), node)
             if node.alias:
                 raise not_yet("an alias on a parenthesised join", "RV-FROM", node, "name the tables inside it")
             return self.item(node.this, ctes)
+        if isinstance(node, exp.Table) and is_generator(node.this):
+            return self.generators.table(node)
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
             raise not_yet(f"{node.key.upper()} in FROM", "RV-FROM", node)
         self.refuse_all_but(("this", "db", "catalog", "alias", "joins"), node)
         if not node.db and node.name.lower() in ctes:
             body = ctes[node.name.lower()]
             inner: Mapping[str, exp.Query] = body.meta.get("ctes", {})
-            return self.named(self.query(body, inner), node.alias_or_name)
+            lowered = self.query(body, inner)
+            return self.named(replace(lowered, columns=listed(lowered.columns, body.meta["columns"], body)), node)
         return self.base(node)
 
-    def named(self, lowered: Lowered, alias: str) -> Scope:
-        return Scope.of(lowered.relation, Named(alias, lowered.columns))
+    def named(self, lowered: Lowered, item: exp.Expr) -> Scope:
+        columns = listed(lowered.columns, column_list(item), item)
+        return Scope.of(lowered.relation, Named(item.alias_or_name, columns))
 
     def base(self, node: exp.Table) -> Scope:
         found = self.find(node)
@@ -174,7 +198,7 @@ class Lowering:
                 "create it with create_table, or attach it",
             )
         columns = tuple((c.name, self.allocator.name(c.name)) for c in found.columns)
-        visible = tuple(Visible(c, unique) for c, unique in columns)
+        visible = listed(tuple(Visible(c, unique) for c, unique in columns), column_list(node), node)
         return Scope.of(Scan(found.name.lower(), columns), Named(node.alias_or_name, visible))
 
     def find(self, node: exp.Table) -> BaseTable | None:
@@ -189,6 +213,11 @@ class Lowering:
             code = next((k for k in ("SEMI", "ANTI") if k in kind), kind.split()[0])
             raise not_yet(f"{kind} JOIN", f"RV-JOIN-{code}", join)
         self.refuse_all_but(("this", "on", "using", "method", "side", "kind", "hint"), join)
+        if isinstance(join.this, exp.Lateral) and not isinstance(join.this.this, exp.Subquery):
+            self.generators.beside(join.this, scope, outer=False)
+            if join.args.get("on") is not None:
+                scope.relation = Filter(scope.relation, self.scalars.lower(join.args["on"], scope))
+            return
         right = self.item(join.this, ctes)
         taken = {i.alias.lower() for i in scope.items if i.alias}
         for item in right.items:
@@ -238,9 +267,29 @@ def is_join_group(node: exp.Subquery) -> bool:
     return not isinstance(inner, exp.Query)
 
 
-def lower(tree: exp.Query, tables: Tables, scalars: Scalars) -> tuple[Lowered, tuple[str, ...]]:
+def joins_chain(inner: exp.SetOperation, top: exp.SetOperation, *, distinct: bool | None) -> bool:
+    """May the sides of an inner union be taken as sides of the one above it?"""
+    if not isinstance(inner, exp.Union) or not isinstance(top, exp.Union) or inner.args.get("with_"):
+        return False
+    return bool(distinct) or not inner.args.get("distinct")
+
+
+def operation(node: exp.SetOperation) -> str:
+    return node.key.upper() + ("" if node.args.get("distinct") else " ALL")
+
+
+def listed(columns: tuple[Visible, ...], names: list[str], node: exp.Expr) -> tuple[Visible, ...]:
+    """The columns under the names of an alias's column list, if it has one."""
+    if names and len(names) != len(columns):
+        raise bad(
+            f"{len(names)} names for {len(columns)} columns", "RV-ALIAS-COLUMNS", node, "name all columns, or none"
+        )
+    return tuple(Visible(n, c.unique) for n, c in zip(names, columns, strict=True)) if names else columns
+
+
+def lower(tree: exp.Query, tables: Tables, typer: Typer) -> tuple[Lowered, tuple[str, ...]]:
     """The algebra of a query, and notes on what was left out of it on purpose."""
-    lowering = Lowering(tables, scalars)
+    lowering = Lowering(tables, typer)
     try:
         lowered = lowering.query(tree, {})
     except ValueError as error:  # a node refused to be born: our resolver let something through

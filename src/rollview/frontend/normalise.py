@@ -19,6 +19,7 @@ from rollview.algebra.relation import (
     AntiJoin,
     Filter,
     Function,
+    Generate,
     Join,
     Measure,
     OuterJoin,
@@ -27,6 +28,7 @@ from rollview.algebra.relation import (
     Scan,
     SemiJoin,
     UnionAll,
+    Values,
     keep,
 )
 from rollview.algebra.scalar import FOLDED, Scalar, col, conjunction, conjuncts
@@ -48,7 +50,7 @@ def pull_up_projections(node: Relation) -> Relation:
 def split(node: Relation) -> tuple[Relation, Mapping[str, Scalar]]:
     """The relation without its projections, and its columns as expressions over that."""
     match node:
-        case Scan():
+        case Scan() | Values():
             return node, {n: col(n) for n in node.names}
         case Project():
             core, columns = split(node.source)
@@ -76,6 +78,10 @@ def split(node: Relation) -> tuple[Relation, Mapping[str, Scalar]]:
             right, right_columns = split_side(node.right, padded=node.keeps_left)
             columns = {**left_columns, **right_columns}
             return replace(node, left=left, right=right, predicate=node.predicate.substitute(columns)), columns
+        case Generate():
+            core, columns = split(node.source)
+            generator = node.generator.substitute(columns)
+            return Generate(core, generator, node.columns, node.outer), {**columns, **{n: col(n) for n in node.columns}}
         case UnionAll():
             whole = UnionAll(tuple(pull_up_projections(i) for i in flat_inputs(node)), node.columns)
             return whole, {n: col(n) for n in node.names}
@@ -168,9 +174,9 @@ def ones(argument: Scalar | None) -> exp.Expr:
 def rebuilt(node: Relation, change: Callable[[Relation], Relation]) -> Relation:
     """The node over changed children."""
     match node:
-        case Scan():
+        case Scan() | Values():
             return node
-        case Filter() | Project() | Aggregate():
+        case Filter() | Project() | Aggregate() | Generate():
             return replace(node, source=change(node.source))
         case Join() | SemiJoin() | AntiJoin() | OuterJoin():
             return replace(node, left=change(node.left), right=change(node.right))
@@ -204,6 +210,13 @@ def pruned(node: Relation, used: frozenset[str]) -> Relation:
             needed = used | node.predicate.columns
             left, right = set(node.left.names), set(node.right.names)
             return replace(node, left=pruned(node.left, needed & left), right=pruned(node.right, needed & right))
+        case Values():
+            places = [i for i, n in enumerate(node.columns) if n in used] or [0]
+            rows = tuple(tuple(row[i] for i in places) for row in node.rows)
+            return Values(rows, tuple(node.columns[i] for i in places))
+        case Generate():
+            below = (used - set(node.columns)) | node.generator.columns
+            return replace(node, source=pruned(node.source, below))
         case UnionAll():
             return pruned_union(node, used)
         case Aggregate():

@@ -35,12 +35,14 @@ AGGREGATES = words(
     try_sum var_pop var_samp variance
     """
 )
-GENERATORS = words(
+ROW_GENERATORS = words(
     """
-    explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple variant_explode window
-    session_window window_time
+    explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple variant_explode
+    variant_explode_outer
     """
 )
+"""functions that make any number of rows of one"""
+GENERATORS = ROW_GENERATORS | words("window session_window window_time")
 
 
 def position(node: exp.Expr | None) -> Position | None:

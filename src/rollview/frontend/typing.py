@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from rollview.algebra.relation import Relation
+    from rollview.algebra.scalar import Scalar
     from rollview.algebra.schema import Schema
 
 
@@ -18,6 +19,10 @@ class Typer(Protocol):
 
     def relation(self, node: Relation) -> Schema:
         """The output columns of a relation over the base tables."""
+        ...
+
+    def generated(self, node: Relation, generator: Scalar) -> tuple[str, ...]:
+        """The names that Spark gives the columns of a generator over a relation."""
         ...
 
     def is_builtin(self, function: str) -> bool:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from sqlglot import exp
+
 from rollview.algebra.relation import Relation
+from rollview.algebra.scalar import Scalar
 from rollview.algebra.schema import Schema
 from rollview.lake.lake import Lake, user_table
-from rollview.plan.emit import emit
+from rollview.plan.emit import emit, ident
 
 
 class SparkTyper:
@@ -21,7 +24,15 @@ class SparkTyper:
             return self.lake.schema(sql)
 
     def relation(self, node: Relation) -> Schema:
-        return self.lake.schema(emit(node, lambda scan: user_table(scan.table).tree()))
+        return self.lake.schema(self.emitted(node))
+
+    def generated(self, node: Relation, generator: Scalar) -> tuple[str, ...]:
+        source = exp.Subquery(this=self.emitted(node), alias=exp.TableAlias(this=ident("source")))
+        query = exp.Select(expressions=[generator.tree.copy()], from_=exp.From(this=source))
+        return tuple(c.name for c in self.lake.schema(query))
+
+    def emitted(self, node: Relation) -> exp.Query:
+        return emit(node, lambda scan: user_table(scan.table).tree())
 
     def is_builtin(self, function: str) -> bool:
         return function in self.builtins

@@ -14,7 +14,6 @@ from rollview.errors import BadInput, BrokenInvariant
 from rollview.frontend.lower import lower
 from rollview.frontend.normalise import normalise, rebuilt
 from rollview.frontend.parse import parse_query
-from rollview.frontend.scalars import Scalars
 from rollview.names import is_reserved
 from rollview.plan.extent import Extent, Kind, extent_of
 
@@ -53,7 +52,7 @@ def compile_view(sql: str, base: Tables, typer: Typer) -> CompiledView:
 
 def compiled(sql: str, base: Tables, typer: Typer) -> CompiledView:
     tree = parse_query(sql)
-    lowered, notes = lower(tree, base, Scalars(typer.is_builtin))
+    lowered, notes = lower(tree, base, typer)
     output = typer.query(sql)
     check_output(output)
     check_resolution(output, lowered)

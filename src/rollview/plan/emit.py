@@ -18,6 +18,7 @@ from rollview.algebra.relation import (
     AntiJoin,
     Filter,
     Function,
+    Generate,
     Join,
     OuterJoin,
     Project,
@@ -25,13 +26,14 @@ from rollview.algebra.relation import (
     Scan,
     SemiJoin,
     UnionAll,
+    Values,
     children,
 )
 from rollview.algebra.scalar import FOLDED, Scalar, conjunction, literal
 from rollview.errors import BrokenInvariant
 from rollview.names import COUNT, PREFIX
 
-SHAREABLE = (Aggregate, UnionAll, SemiJoin, AntiJoin, OuterJoin)
+SHAREABLE = (Aggregate, UnionAll, Generate, SemiJoin, AntiJoin, OuterJoin)
 SHARED = f"{PREFIX}part"
 """the name of a CTE; reserved, so that it hides no table"""
 
@@ -70,7 +72,7 @@ class Piece:
     def value(self, scalar: Scalar) -> Scalar:
         return scalar.substitute(self.columns)
 
-    def select(self, columns: Mapping[str, Scalar], **clauses: exp.Expr) -> exp.Select:
+    def select(self, columns: Mapping[str, Scalar], **clauses: exp.Expr | list[exp.Lateral]) -> exp.Select:
         where = conjunction(self.where)
         return exp.Select(
             expressions=[exp.Alias(this=e.tree.copy(), alias=ident(name)) for name, e in columns.items()],
@@ -103,6 +105,8 @@ class Emitter:
             return self.union(node)
         if isinstance(node, Aggregate):
             return self.aggregate(node)
+        if isinstance(node, Generate):
+            return self.generate(node)
         piece = self.piece(node)
         return piece.select({name: piece.columns[name] for name in node.names})
 
@@ -134,7 +138,9 @@ class Emitter:
                 return self.semijoin(node)
             case OuterJoin():
                 return self.outer_join(node)
-            case UnionAll() | Aggregate():
+            case Values():
+                return self.values(node)
+            case UnionAll() | Aggregate() | Generate():
                 return self.subquery(node)
 
     def scan(self, node: Scan) -> Piece:
@@ -201,6 +207,24 @@ class Emitter:
         exists: exp.Expr = exp.Exists(this=right.select({"one": literal(1)}))
         left.where.append(Scalar(exists if isinstance(node, SemiJoin) else exp.Not(this=exists)))
         return left
+
+    def values(self, node: Values) -> Piece:
+        rows = [exp.Tuple(expressions=[v.tree.copy() for v in row]) for row in node.rows]
+        alias = self.alias("v")
+        named = exp.TableAlias(this=ident(alias), columns=[ident(c) for c in node.columns])
+        return Piece(exp.Values(expressions=rows, alias=named), {c: column(alias, c) for c in node.columns})
+
+    def generate(self, node: Generate) -> exp.Query:
+        piece = self.piece(node.source)
+        alias = self.alias("g")
+        lateral = exp.Lateral(
+            this=piece.value(node.generator).tree.copy(),
+            view=True,
+            outer=node.outer,
+            alias=exp.TableAlias(this=ident(alias), columns=[ident(c) for c in node.columns]),
+        )
+        made = {c: column(alias, c) for c in node.columns}
+        return piece.select({n: piece.columns[n] for n in node.source.names} | made, laterals=[lateral])
 
     def union(self, node: UnionAll) -> exp.Query:
         parts = [self.renamed(part, node.columns) for part in node.inputs]

@@ -13,6 +13,7 @@ from rollview.algebra.relation import (
     Aggregate,
     AntiJoin,
     Filter,
+    Generate,
     Join,
     OuterJoin,
     Project,
@@ -21,6 +22,7 @@ from rollview.algebra.relation import (
     SemiJoin,
     State,
     UnionAll,
+    Values,
 )
 from rollview.algebra.schema import Tables
 from rollview.plan.compile import CompiledView
@@ -159,6 +161,11 @@ def tree(node: Relation, depth: int = 0) -> str:
             return f"{pad}{sign(node)} {node.predicate}\n{tree(node.left, depth + 1)}\n{tree(node.right, depth + 1)}"
         case UnionAll():
             return f"{pad}⊎\n" + "\n".join(tree(i, depth + 1) for i in node.inputs)
+        case Values():
+            return f"{pad}{len(node.rows)} constant rows({', '.join(node.columns)})"
+        case Generate():
+            outer = " outer" if node.outer else ""
+            return f"{pad}μ{outer} {', '.join(node.columns)} = {node.generator}\n{tree(node.source, depth + 1)}"
         case Aggregate():
             keys = ", ".join(n if e.column == n else f"{n} = {e}" for n, e in node.keys)
             measures = ", ".join(f"{m.name} = {m.function.value}({m.argument or '*'})" for m in node.measures)

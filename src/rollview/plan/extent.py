@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from rollview.algebra import facts
-from rollview.algebra.relation import Aggregate, Filter, Project, Relation, Scan
-from rollview.algebra.scalar import Scalar, col
+from rollview.algebra.relation import Aggregate, Filter, Generate, Project, Relation, Scan, keep
+from rollview.algebra.scalar import col
 from rollview.deltas.states import States, average_is_exact, states_of
 from rollview.errors import NotYetSupported
+from rollview.frontend.normalise import pull_up_projections
 from rollview.names import hidden_key
 
 if TYPE_CHECKING:
@@ -53,25 +54,18 @@ class Extent:
 
 def extent_of(definition: Relation, output: Schema, tables: Tables, typer: Typer) -> Extent:
     """An aggregate at the top is stored as states; anything else as rows, by key where one is known."""
-    core, outputs = top(definition)
-    having: list[Scalar] = []
-    while isinstance(core, Filter):
-        having.append(core.predicate)
+    core = definition
+    while isinstance(core, Project | Filter | Generate):
         core = core.source
-    named = tuple((c.name, e) for c, e in zip(output, outputs, strict=True))
     if isinstance(core, Aggregate):
-        return aggregate_extent(core, having, named, output, typer)
-    return rows_extent(definition, named, tables)
+        return aggregate_extent(core, definition, output, typer)
+    return rows_extent(definition, output, tables)
 
 
-def top(definition: Relation) -> tuple[Relation, tuple[Scalar, ...]]:
-    if isinstance(definition, Project):
-        return definition.source, tuple(e for _, e in definition.columns)
-    return definition, tuple(col(n) for n in definition.names)
-
-
-def rows_extent(definition: Relation, named: tuple[tuple[str, Scalar], ...], tables: Tables) -> Extent:
-    source = definition.source if isinstance(definition, Project) else definition
+def rows_extent(definition: Relation, output: Schema, tables: Tables) -> Extent:
+    top = definition if isinstance(definition, Project) else keep(definition, definition.names)
+    source = top.source
+    named = tuple((c.name, e) for c, (_, e) in zip(output, top.columns, strict=True))
     found = facts.key(source, tables)
     columns = list(named)
     key: list[str] = []
@@ -88,9 +82,8 @@ def rows_extent(definition: Relation, named: tuple[tuple[str, Scalar], ...], tab
     return Extent(Kind.KEYED, rows, tuple(key), reader)
 
 
-def aggregate_extent(
-    node: Aggregate, having: list[Scalar], named: tuple[tuple[str, Scalar], ...], output: Schema, typer: Typer
-) -> Extent:
+def aggregate_extent(node: Aggregate, definition: Relation, output: Schema, typer: Typer) -> Extent:
+    """The states of the aggregate; what stands above it is computed by the reader, whatever it selects or repeats."""
     measured = [m for m in node.measures if m.argument is not None]
     arguments = Project(node.source, tuple((m.name, m.argument) for m in measured if m.argument is not None))
     argument_types = {c.name: c.type for c in typer.relation(arguments)} if measured else {}
@@ -104,12 +97,19 @@ def aggregate_extent(
             )
     states = states_of(node, argument_types, result_types)
     key = tuple(name for name, _ in node.keys)
-    values = {k: col(k) for k in key} | dict(states.outputs)
-    source: Relation = stored(states.initial(node).names)
-    for predicate in having:
-        source = Filter(source, predicate.substitute(values))
-    reader = Project(source, tuple((name, e.substitute(values)) for name, e in named))
+    values = tuple((k, col(k)) for k in key) + states.outputs
+    derived = Project(stored(states.initial(node).names), values)
+    shown = tuple((c.name, col(n)) for c, n in zip(output, definition.names, strict=True))
+    reader = pull_up_projections(Project(over(definition, node, derived), shown))
     return Extent(Kind.AGGREGATE, states.initial(node), key, reader, node, states)
+
+
+def over(node: Relation, aggregate: Aggregate, rows: Relation) -> Relation:
+    """What stands above the aggregate, over other rows of its form."""
+    if node is aggregate:
+        return rows
+    assert isinstance(node, Project | Filter | Generate)
+    return replace(node, source=over(node.source, aggregate, rows))
 
 
 def stored(columns: tuple[str, ...]) -> Scan:

@@ -16,6 +16,7 @@ from rollview.algebra.relation import (
     Aggregate,
     AntiJoin,
     Filter,
+    Generate,
     Join,
     OuterJoin,
     Project,
@@ -24,6 +25,7 @@ from rollview.algebra.relation import (
     SemiJoin,
     State,
     UnionAll,
+    Values,
 )
 from rollview.algebra.scalar import Scalar, col
 from rollview.rules.join import flatten
@@ -65,11 +67,11 @@ def restrict(node: Relation, known: Known) -> Relation:
     worth it get them.
     """
     match node:
-        case Scan():
+        case Scan() | Values():
             return node
         case Join() | Filter():
             return region(node, known)
-        case Project() | Aggregate():
+        case Project() | Aggregate() | Generate():
             return replace(node, source=restrict(node.source, known))
         case SemiJoin() | AntiJoin() | OuterJoin():
             return replace(node, left=restrict(node.left, known), right=restrict(node.right, known))

@@ -13,6 +13,7 @@ from rollview.algebra.relation import (
     Aggregate,
     AntiJoin,
     Filter,
+    Generate,
     Join,
     OuterJoin,
     Project,
@@ -21,10 +22,12 @@ from rollview.algebra.relation import (
     SemiJoin,
     State,
     UnionAll,
+    Values,
     tables,
 )
 from rollview.deltas.signed import Signed, nothing, of_scan
 from rollview.rules.aggregate import aggregate_delta
+from rollview.rules.generate import generate_delta
 from rollview.rules.join import Input, join_delta
 from rollview.rules.outer_join import outer_join_delta
 from rollview.rules.partners import Side
@@ -63,7 +66,9 @@ def at(node: Relation, state: State, shapes: Shapes) -> Relation:
         case Scan():
             changed = node.table in shapes and shapes[node.table].changed
             return Scan(node.table, node.columns, state if changed else State.AFTER)
-        case Filter() | Project() | Aggregate():
+        case Values():
+            return node
+        case Filter() | Project() | Aggregate() | Generate():
             return replace(node, source=at(node.source, state, shapes))
         case Join() | SemiJoin() | AntiJoin() | OuterJoin():
             return replace(node, left=at(node.left, state, shapes), right=at(node.right, state, shapes))
@@ -100,6 +105,10 @@ def delta(node: Relation, shapes: Shapes, known: Tables, *, foreign_keys: bool =
             source = change(node.source)
             before, after = at(node.source, State.BEFORE, shapes), at(node.source, State.AFTER, shapes)
             return aggregate_delta(node, before, after, source)
+        case Values():
+            return nothing(node.names)
+        case Generate():
+            return generate_delta(node, change(node.source))
         case SemiJoin() | AntiJoin():
             return semijoin_delta(node, side(node.left), side(node.right), known, naive=naive)
         case OuterJoin():

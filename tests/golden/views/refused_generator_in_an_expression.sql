@@ -1,7 +1,7 @@
 -- changes: r insert
-SELECT DISTINCT a FROM r
+SELECT 1 + explode(array(a, b)) AS e FROM r
 
 -- generated --------------------------------------------------------------------------
 -- NotYetSupported
--- [RV-DISTINCT] at line 1, column 17 SELECT DISTINCT cannot be maintained from changes yet
+-- [RV-GENERATOR] at line 1, column 12 explode() cannot be maintained from changes yet
 -- Hint: policy 'auto' or 'full' keeps such a view by recompute

@@ -1,0 +1,90 @@
+"""Generators: LATERAL VIEW, lateral joins with a generator, explode in a SELECT list, VALUES.
+
+All become one node, Generate, over whatever is in scope; a generator without FROM works on one constant row.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeGuard
+
+from sqlglot import exp
+
+from rollview.algebra.relation import Generate, Relation, Values
+from rollview.algebra.scalar import Scalar, literal
+from rollview.frontend.refuse import ROW_GENERATORS, bad, function_name, not_yet
+from rollview.frontend.scope import Allocator, Named, Scope, Visible
+
+if TYPE_CHECKING:
+    from rollview.frontend.scalars import Scalars
+    from rollview.frontend.typing import Typer
+
+
+def is_generator(tree: exp.Expr) -> TypeGuard[exp.Anonymous]:
+    return isinstance(tree, exp.Anonymous) and function_name(tree) in ROW_GENERATORS
+
+
+class Generators:
+    """Adds what a generator makes to a scope."""
+
+    def __init__(self, typer: Typer, scalars: Scalars, allocator: Allocator) -> None:
+        self.typer = typer
+        self.scalars = scalars
+        self.allocator = allocator
+
+    def generate(
+        self, tree: exp.Expr, scope: Scope, names: list[str], *, outer: bool, relation: Relation | None = None
+    ) -> tuple[Generate, tuple[Visible, ...]]:
+        """The generator over the scope's rows, or over a relation that has them; `names` are the user's, if any."""
+        if not is_generator(tree):
+            raise not_yet(f"{tree.sql('spark')} as a generator", "RV-GENERATOR", tree)
+        name = function_name(tree)
+        arguments = [self.scalars.lower(a, scope).tree for a in tree.expressions]
+        call = Scalar(exp.Anonymous(this=name.removesuffix("_outer"), expressions=arguments))
+        source = scope.relation if relation is None else relation
+        named = tuple(names) or self.typer.generated(source, call)
+        visible = tuple(Visible(n, self.allocator.name(n)) for n in named)
+        made = Generate(source, call, tuple(v.unique for v in visible), outer or name.endswith("_outer"))
+        return made, visible
+
+    def lateral_view(self, node: exp.Lateral, scope: Scope) -> None:
+        """R LATERAL VIEW [OUTER] g(…) t AS …: the columns of t beside those of R."""
+        self.beside(node, scope, outer=bool(node.args.get("outer")))
+
+    def beside(self, node: exp.Lateral, scope: Scope, *, outer: bool) -> None:
+        scope.relation, visible = self.generate(node.this, scope, column_list(node), outer=outer)
+        made = Scope.of(scope.relation, Named(node.alias, visible))
+        scope.join(made)
+
+    def table(self, node: exp.Table) -> Scope:
+        """FROM g(…): the rows that a generator makes of constants."""
+        scope = Scope.of(one_row(self.allocator), Named("", ()))
+        made, visible = self.generate(node.this, scope, column_list(node), outer=False)
+        return Scope.of(made, Named(node.alias, visible))
+
+    def values(self, node: exp.Values, item: exp.Expr) -> Scope:
+        """FROM VALUES (…), …: constant rows, their columns named col1, col2 … if nothing else is said."""
+        nowhere = Scope.of(one_row(self.allocator), Named("", ()))
+        trees = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
+        if len({len(row) for row in trees}) != 1:
+            raise bad("the rows of VALUES differ in their number of columns", "RV-VALUES", node, "make them equal")
+        names = column_list(item) or [f"col{i + 1}" for i in range(len(trees[0]))]
+        if len(names) != len(trees[0]):
+            raise bad(
+                "VALUES has another number of columns than the list of names",
+                "RV-ALIAS-COLUMNS",
+                node,
+                "name all columns, or none",
+            )
+        rows = tuple(tuple(self.scalars.lower(v, nowhere) for v in row) for row in trees)
+        visible = tuple(Visible(n, self.allocator.name(n)) for n in names)
+        return Scope.of(Values(rows, tuple(v.unique for v in visible)), Named(item.alias, visible))
+
+
+def one_row(allocator: Allocator) -> Values:
+    """What a query without FROM reads."""
+    return Values(((literal(1),),), (allocator.name("one"),))
+
+
+def column_list(node: exp.Expr) -> list[str]:
+    alias = node.args.get("alias")
+    return [c.name for c in alias.args.get("columns") or ()] if isinstance(alias, exp.TableAlias) else []
