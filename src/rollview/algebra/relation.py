@@ -260,9 +260,7 @@ class Aggregate:
         return tuple(name for name, _ in self.keys) + tuple(m.name for m in self.measures)
 
 
-Relation = (
-    Scan | Filter | Project | Join | SemiJoin | AntiJoin | OuterJoin | UnionAll | Aggregate | Values | Generate
-)
+Relation = Scan | Filter | Project | Join | SemiJoin | AntiJoin | OuterJoin | UnionAll | Aggregate | Values | Generate
 
 
 def children(node: Relation) -> tuple[Relation, ...]:
