@@ -17,6 +17,7 @@ from rollview.algebra.relation import (
     Function,
     Generate,
     Join,
+    MarkJoin,
     Measure,
     OuterJoin,
     Project,
@@ -106,6 +107,8 @@ class PureTyper:
                 return {name: type_of(e, below) for name, e in node.columns}
             case Join() | OuterJoin():
                 return {**self.types(node.left), **self.types(node.right)}
+            case MarkJoin():
+                return {**self.types(node.left), node.mark: "boolean"}
             case SemiJoin() | AntiJoin():
                 return self.types(node.left)
             case Values():

@@ -100,7 +100,7 @@ class Views:
     def select(self, depth: int, *, top: bool = False, plain: bool = False, wanted: list[str] | None = None) -> Query:
         """`plain` allows no averages; `wanted` fixes the kinds of the columns."""
         scope, source = self.from_clause(depth)
-        where = f" WHERE {self.predicate(scope, 2)}" if self.chance(0.3) else ""
+        where = f" WHERE {self.restriction(scope)}" if self.chance(0.4) else ""
         kinds = wanted or [self.kind(scope, plain) for _ in range(self.rng.randint(1, 4))]
         if self.chance(0.5 if top else 0.3):
             return self.grouped(scope, source + where, kinds, plain=plain or wanted is not None)
@@ -210,22 +210,27 @@ class Views:
             and sum(o.name == c.name for o in scope.columns) == 1
         ]
         style = self.rng.random()
+        kind = self.rng.choice(("", "", "", "LEFT ", "LEFT ", "RIGHT ", "FULL "))
+        if self.chance(0.1):
+            kept = self.rng.choice(("SEMI", "ANTI"))
+            return f"{text} {kept} JOIN {right.sql} ON {self.condition(both, right)}"
         if style < 0.1:
             text = f"{text} CROSS JOIN {right.sql}"
         elif style < 0.2 and shared:
             name = self.rng.choice(shared)
             both.merged.add(name)
-            text = f"{text} JOIN {right.sql} USING ({name})"
+            text = f"{text} {kind}JOIN {right.sql} USING ({name})"
         elif style < 0.25 and self.scans_left > 0:
             inner = self.item(0, beside=Scope([right]))
             nested = Scope([right, inner])
             both.items.append(inner)
             text = (
-                f"{text} JOIN ({right.sql} JOIN {inner.sql} ON {self.condition(nested, inner)})"
+                f"{text} {kind}JOIN ({right.sql} {self.rng.choice(('', 'LEFT ', 'FULL '))}JOIN {inner.sql}"
+                f" ON {self.condition(nested, inner)})"
                 f" ON {self.condition(both, right)}"
             )
         else:
-            text = f"{text} JOIN {right.sql} ON {self.condition(both, right)}"
+            text = f"{text} {kind}JOIN {right.sql} ON {self.condition(both, right)}"
         scope.items, scope.merged = both.items, both.merged
         return text
 
@@ -244,6 +249,38 @@ class Views:
         return self.rng.choice(
             (f"{a} = {b}", f"{b} = {a}", f"{a} <> {b}", f"{a} IS NOT DISTINCT FROM {b}", f"{a} < {b}")
         )
+
+    # --- WHERE
+
+    def restriction(self, scope: Scope) -> str:
+        """A predicate; sometimes with a subquery as a conjunct, or below OR or NOT."""
+        plain = self.predicate(scope, 2)
+        if self.scans_left <= 0 or self.chance(0.6):
+            return plain
+        found = self.subquery(scope)
+        return self.rng.choice(
+            (
+                found,
+                found,
+                f"{plain} AND {found}",
+                f"({found} OR {plain})",
+                f"NOT ({plain} AND {found})",
+                f"{found} IS NULL",
+            )
+        )
+
+    def subquery(self, scope: Scope) -> str:
+        inner = self.item(self.rng.choice((0, 0, 1)), beside=scope)
+        negation = self.rng.choice(("", "NOT "))
+        both = Scope([*scope.items, inner], scope.merged)
+        where = f" WHERE {self.condition(both, inner)}" if self.chance(0.8) else ""
+        own = [c for c in inner.columns if c.kind == INT]
+        if self.chance(0.5) or not own:
+            return f"({negation}EXISTS (SELECT 1 FROM {inner.sql}{where}))"
+        tested = self.expression(scope, INT, 1)
+        if self.chance(0.5):
+            where = f" WHERE {self.predicate(Scope([inner]), 1)}" if self.chance(0.5) else ""
+        return f"(({tested}) {negation}IN (SELECT {self.full(self.rng.choice(own))} FROM {inner.sql}{where}))"
 
     def along_foreign_key(self, scope: Scope, right: Item) -> str | None:
         for other in scope.items:
@@ -337,6 +374,10 @@ class Views:
     def having(self, scope: Scope, keys: dict[str, str]) -> str:
         ints = [k for k, kind in keys.items() if kind == INT]
         left = self.rng.choice(ints) if ints and self.chance(0.2) else self.measure(scope)
+        if self.scans_left > 0 and self.chance(0.1):
+            inner = self.base(self.rng.choice(list(self.tables)), self.name("t"))
+            own = next(c for c in inner.columns if c.kind == INT)
+            return f"{left} {self.rng.choice(('', 'NOT '))}IN (SELECT {self.full(own)} FROM {inner.sql})"
         return self.comparison(left, str(self.rng.randint(0, 3)))
 
     # --- scalars

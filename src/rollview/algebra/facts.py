@@ -12,6 +12,7 @@ from rollview.algebra.relation import (
     Filter,
     Generate,
     Join,
+    MarkJoin,
     OuterJoin,
     Project,
     Relation,
@@ -31,7 +32,7 @@ def key(node: Relation, tables: Tables) -> tuple[str, ...] | None:
     match node:
         case Scan():
             return scan_key(node, tables)
-        case SemiJoin() | AntiJoin():
+        case SemiJoin() | AntiJoin() | MarkJoin():
             return key(node.left, tables)
         case OuterJoin():
             return outer_key(node, tables)
@@ -107,6 +108,8 @@ def never_null(node: Relation, tables: Tables) -> frozenset[str]:
             return never_null(node.left, tables) | (rejects(node.predicate) & set(node.left.names))
         case AntiJoin():
             return never_null(node.left, tables)
+        case MarkJoin():
+            return never_null(node.left, tables) | {node.mark}
         case OuterJoin():
             left = frozenset[str]() if node.keeps_right else never_null(node.left, tables)
             right = frozenset[str]() if node.keeps_left else never_null(node.right, tables)
@@ -181,6 +184,8 @@ def stored_types(node: Relation, tables: Tables) -> list[str | None]:
             return stored_types(node.source, tables)
         case SemiJoin() | AntiJoin():
             return stored_types(node.left, tables)
+        case MarkJoin():
+            return [*stored_types(node.left, tables), "boolean"]
         case Join() | OuterJoin():
             return stored_types(node.left, tables) + stored_types(node.right, tables)
         case Project():

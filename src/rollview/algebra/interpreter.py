@@ -19,6 +19,7 @@ from rollview.algebra.relation import (
     Function,
     Generate,
     Join,
+    MarkJoin,
     Measure,
     OuterJoin,
     Project,
@@ -50,7 +51,7 @@ def evaluate(node: Relation, source: Source) -> Bag:
             for row, n in evaluate(node.source, source).items():
                 result[tuple(f(row) for f in functions)] += n
             return result
-        case Join() | SemiJoin() | AntiJoin() | OuterJoin():
+        case Join() | SemiJoin() | AntiJoin() | MarkJoin() | OuterJoin():
             return joined(node, evaluate(node.left, source), evaluate(node.right, source))
         case UnionAll():
             total: Bag = Counter()
@@ -76,7 +77,7 @@ def scan(node: Scan, source: Source) -> Bag:
     return result
 
 
-def joined(node: Join | SemiJoin | AntiJoin | OuterJoin, left: Bag, right: Bag) -> Bag:
+def joined(node: Join | SemiJoin | AntiJoin | MarkJoin | OuterJoin, left: Bag, right: Bag) -> Bag:
     pairs = matches(node.left.names, node.right.names, node.predicate, left, right)
     if isinstance(node, Join):
         return pairs
@@ -84,6 +85,8 @@ def joined(node: Join | SemiJoin | AntiJoin | OuterJoin, left: Bag, right: Bag) 
     partnered = {row[:width] for row in pairs}
     if isinstance(node, SemiJoin):
         return Counter({r: n for r, n in left.items() if r in partnered})
+    if isinstance(node, MarkJoin):
+        return Counter({(*r, r in partnered): n for r, n in left.items()})
     alone: Bag = Counter({r: n for r, n in left.items() if r not in partnered})
     if isinstance(node, AntiJoin):
         return alone

@@ -145,6 +145,24 @@ class AntiJoin:
 
 
 @dataclass(frozen=True, slots=True)
+class MarkJoin:
+    """R with one more column: whether the row has at least one partner in S. It is never NULL."""
+
+    left: Relation
+    right: Relation
+    predicate: Scalar
+    mark: str
+
+    def __post_init__(self) -> None:
+        distinct((*self.left.names, self.mark, *self.right.names))
+        require(self.predicate.columns, self.left.names + self.right.names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.left.names, self.mark)
+
+
+@dataclass(frozen=True, slots=True)
 class OuterJoin:
     """R ⋈_p S and the rows without a partner, padded with NULLs: those of R (`keeps_left`), of S (`keeps_right`)."""
 
@@ -260,7 +278,20 @@ class Aggregate:
         return tuple(name for name, _ in self.keys) + tuple(m.name for m in self.measures)
 
 
-Relation = Scan | Filter | Project | Join | SemiJoin | AntiJoin | OuterJoin | UnionAll | Aggregate | Values | Generate
+Relation = (
+    Scan
+    | Filter
+    | Project
+    | Join
+    | SemiJoin
+    | AntiJoin
+    | MarkJoin
+    | OuterJoin
+    | UnionAll
+    | Aggregate
+    | Values
+    | Generate
+)
 
 
 def children(node: Relation) -> tuple[Relation, ...]:
@@ -269,7 +300,7 @@ def children(node: Relation) -> tuple[Relation, ...]:
             return ()
         case Filter() | Project() | Aggregate() | Generate():
             return (node.source,)
-        case Join() | SemiJoin() | AntiJoin() | OuterJoin():
+        case Join() | SemiJoin() | AntiJoin() | MarkJoin() | OuterJoin():
             return (node.left, node.right)
         case UnionAll():
             return node.inputs
@@ -312,7 +343,7 @@ def is_empty(node: Relation) -> bool:
             return is_empty(node.source)
         case Join() | SemiJoin():
             return is_empty(node.left) or is_empty(node.right)
-        case AntiJoin():
+        case AntiJoin() | MarkJoin():
             return is_empty(node.left)
         case OuterJoin():
             kept = [side for side, keeps in ((node.left, node.keeps_left), (node.right, node.keeps_right)) if keeps]

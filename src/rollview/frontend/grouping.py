@@ -6,15 +6,16 @@ one measure.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rollview.algebra.relation import Aggregate, Filter, Function, Measure, Project, Relation
+from rollview.algebra.relation import Aggregate, Function, Measure, Project, Relation
 from rollview.algebra.scalar import Scalar, col, operand
 from rollview.frontend.refuse import bad, function_name, not_yet
 from rollview.frontend.scalars import LARGEST, Scalars, has_aggregate, too_large
-from rollview.frontend.scope import Allocator, Lowered, Scope, Visible, is_named, name_of
+from rollview.frontend.scope import Allocator, Lowered, Scope, Visible, is_named, marked, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,6 +63,8 @@ class Grouping:
             as_key = self.as_key(tree)
             if as_key is not None:
                 return as_key
+        if (mark := marked(tree)) is not None:
+            return mark.tree
         if isinstance(tree, exp.Column):
             raise bad(
                 f"the column {tree.name!r} is neither grouped nor aggregated",
@@ -128,19 +131,23 @@ class Grouping:
         return Scalar(exp.Case().when(exp.and_(*tests), value))
 
 
-def lower_grouping(node: exp.Select, scope: Scope, scalars: Scalars, allocator: Allocator) -> Lowered:
+Having = Callable[[exp.Expr, Callable[[exp.Expr], Scalar]], list[Callable[[Relation], Relation]]]
+"""A condition, and how to lower its expressions, to what must be done to the relation that it is put on."""
+
+
+def lower_grouping(node: exp.Select, scope: Scope, scalars: Scalars, allocator: Allocator, restrict: Having) -> Lowered:
     grouping = Grouping(scope, scalars, allocator)
     items = select_items(node, scope)
     for tree in group_expressions(node.args.get("group"), items, scope):
         grouping.key(tree)
     outputs = [(name, grouping.above(tree)) for name, tree in items]
     having = node.args.get("having")
-    predicate = None
+    steps = []
     if having is not None:
-        predicate = grouping.above(aliases_replaced(having.this, dict(items), scope))
+        steps = restrict(aliases_replaced(having.this, dict(items), scope), grouping.above)
     relation: Relation = grouping.aggregate()
-    if predicate is not None:
-        relation = Filter(relation, predicate)
+    for step in steps:
+        relation = step(relation)
     named = [
         (Visible(name, allocator.name(name), is_named(item)), e)
         for item, (name, e) in zip(node.expressions, outputs, strict=True)

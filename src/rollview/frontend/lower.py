@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rollview.algebra.relation import Filter, Join, Project, Relation, Scan
-from rollview.algebra.scalar import Scalar, col, conjunction
+from rollview.algebra.relation import Filter, Project, Relation, Scan
+from rollview.algebra.scalar import Scalar, col
 from rollview.errors import BrokenInvariant
+from rollview.frontend import subqueries
 from rollview.frontend.generators import Generators, column_list, is_generator, one_row
-from rollview.frontend.grouping import lower_grouping
+from rollview.frontend.grouping import Having, lower_grouping
+from rollview.frontend.joins import INNER, kind_of, lower_join
 from rollview.frontend.refuse import bad, not_yet, words
 from rollview.frontend.scalars import Scalars, has_aggregate, is_grouping
 from rollview.frontend.scope import Allocator, Lowered, Named, Scope, Visible
@@ -116,12 +118,15 @@ class Lowering:
         if where is not None:
             if has_aggregate(where.this):
                 raise bad("an aggregate cannot stand in WHERE", "RV-AGGREGATE-IN-WHERE", where, "use HAVING")
-            predicate = self.scalars.lower(where.this, scope)
-            scope.relation = Filter(scope.relation, predicate)
+            for step in subqueries.where(self, where.this, scope, ctes):
+                scope.relation = step(scope.relation)
         if is_grouping(node):
-            return lower_grouping(node, scope, self.scalars, self.allocator)
+            return lower_grouping(node, scope, self.scalars, self.allocator, self.having(ctes))
         relation, columns = self.select_list(node, scope)
         return Lowered(Project(relation, tuple((c.unique, e) for c, e in columns)), tuple(c for c, _ in columns))
+
+    def having(self, ctes: Mapping[str, exp.Query]) -> Having:
+        return lambda tree, lower: subqueries.condition(self, tree, lower, ctes)
 
     def select_list(self, node: exp.Select, scope: Scope) -> tuple[Relation, list[tuple[Visible, Scalar]]]:
         """The outputs, and the relation that they read: the scope's, or a generator's over it."""
@@ -208,45 +213,15 @@ class Lowering:
         return self.tables.get(node.name.lower())
 
     def join(self, scope: Scope, join: exp.Join, ctes: Mapping[str, exp.Query]) -> None:
-        kind = " ".join(p for p in (join.method, join.side, join.kind) if p).upper()
-        if kind not in ("", "INNER", "CROSS"):
-            code = next((k for k in ("SEMI", "ANTI") if k in kind), kind.split()[0])
-            raise not_yet(f"{kind} JOIN", f"RV-JOIN-{code}", join)
         self.refuse_all_but(("this", "on", "using", "method", "side", "kind", "hint"), join)
         if isinstance(join.this, exp.Lateral) and not isinstance(join.this.this, exp.Subquery):
+            if kind_of(join) != INNER:
+                raise not_yet("an outer join with a generator", "RV-LATERAL", join, "use LATERAL VIEW OUTER")
             self.generators.beside(join.this, scope, outer=False)
             if join.args.get("on") is not None:
                 scope.relation = Filter(scope.relation, self.scalars.lower(join.args["on"], scope))
             return
-        right = self.item(join.this, ctes)
-        taken = {i.alias.lower() for i in scope.items if i.alias}
-        for item in right.items:
-            if item.alias and item.alias.lower() in taken:
-                raise bad(
-                    f"the table alias {item.alias!r} is used twice",
-                    "RV-DUPLICATE-ALIAS",
-                    join.this,
-                    "give one of them another alias",
-                )
-        using = [self.merged(name, scope, right) for name in join.args.get("using") or ()]
-        scope.relation = Join(scope.relation, right.relation)
-        scope.join(right)
-        for a, b in reversed(using):
-            scope.merge(a, b)
-        predicate = conjunction(Scalar(exp.EQ(this=col(a).tree, expression=col(b).tree)) for a, b in using)
-        on = join.args.get("on")
-        if on is not None:
-            predicate = self.scalars.lower(on, scope)
-        if predicate is not None:
-            scope.relation = Filter(scope.relation, predicate)
-
-    def merged(self, name: exp.Identifier, left: Scope, right: Scope) -> tuple[str, str]:
-        """The two columns that a name of USING equates."""
-        reference = exp.Column(this=name.copy())
-        a, b = left.resolve(reference).column, right.resolve(reference).column
-        if a is None or b is None:
-            raise bad(f"USING needs columns, and {name.name!r} is none", "RV-UNKNOWN-COLUMN", name)
-        return a, b
+        lower_join(scope, self.item(join.this, ctes), join, self.scalars.lower, self.allocator)
 
     def refuse_all_but(self, understood: Collection[str], node: exp.Expr) -> None:
         """What is not understood is refused, never ignored; only the order of rows means nothing in a table."""

@@ -21,6 +21,7 @@ from rollview.algebra.relation import (
     Function,
     Generate,
     Join,
+    MarkJoin,
     Measure,
     OuterJoin,
     Project,
@@ -73,6 +74,12 @@ def split(node: Relation) -> tuple[Relation, Mapping[str, Scalar]]:
             right, right_columns = split(node.right)
             predicate = node.predicate.substitute({**left_columns, **right_columns})
             return replace(node, left=left, right=right, predicate=predicate), left_columns
+        case MarkJoin():
+            left, left_columns = split(node.left)
+            right, right_columns = split(node.right)
+            predicate = node.predicate.substitute({**left_columns, **right_columns})
+            marked = MarkJoin(left, right, predicate, node.mark)
+            return marked, {**left_columns, node.mark: col(node.mark)}
         case OuterJoin():
             left, left_columns = split_side(node.left, padded=node.keeps_right)
             right, right_columns = split_side(node.right, padded=node.keeps_left)
@@ -178,7 +185,7 @@ def rebuilt(node: Relation, change: Callable[[Relation], Relation]) -> Relation:
             return node
         case Filter() | Project() | Aggregate() | Generate():
             return replace(node, source=change(node.source))
-        case Join() | SemiJoin() | AntiJoin() | OuterJoin():
+        case Join() | SemiJoin() | AntiJoin() | MarkJoin() | OuterJoin():
             return replace(node, left=change(node.left), right=change(node.right))
         case UnionAll():
             return replace(node, inputs=tuple(change(i) for i in node.inputs))
@@ -206,7 +213,9 @@ def pruned(node: Relation, used: frozenset[str]) -> Relation:
             needed = used | (node.predicate.columns if node.predicate is not None else frozenset())
             left, right = set(node.left.names), set(node.right.names)
             return replace(node, left=pruned(node.left, needed & left), right=pruned(node.right, needed & right))
-        case SemiJoin() | AntiJoin() | OuterJoin():
+        case MarkJoin() if node.mark not in used:
+            return pruned(node.left, used)
+        case SemiJoin() | AntiJoin() | MarkJoin() | OuterJoin():
             needed = used | node.predicate.columns
             left, right = set(node.left.names), set(node.right.names)
             return replace(node, left=pruned(node.left, needed & left), right=pruned(node.right, needed & right))

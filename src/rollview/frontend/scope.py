@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from rollview.algebra.scalar import Scalar, col
+from rollview.errors import BadInput
 from rollview.frontend.refuse import bad
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from rollview.algebra.relation import Relation
 
@@ -70,6 +72,8 @@ class Scope:
     """the columns of *, in order"""
     aliases: dict[str, Scalar] = field(default_factory=dict)
     """earlier columns of the same SELECT list, which Spark lets later ones use"""
+    outer: Callable[[exp.Column], Scalar] | None = None
+    """the query around a subquery, which sees what is not found here"""
 
     @classmethod
     def of(cls, relation: Relation, item: Named) -> Scope:
@@ -87,6 +91,12 @@ class Scope:
         self.shown = first(left, [c for c in self.shown if c.unique != right])
         self.items = [Named(i.alias, tuple(first(left, first(right, i.columns)))) for i in self.items]
 
+    def replace(self, old: str, new: Visible) -> None:
+        """Another column takes the place of one, which can still be named with its table."""
+        self.hidden.add(old)
+        self.shown = [new if c.unique == old else c for c in self.shown]
+        self.items = [*self.items, Named("", (new,))]
+
     def star(self, node: exp.Expr, qualifier: str | None = None) -> list[Visible]:
         if qualifier is not None:
             found = [i for i in self.items if i.alias.lower() == qualifier.lower()]
@@ -102,6 +112,9 @@ class Scope:
         return self.shown
 
     def resolve(self, node: exp.Column) -> Scalar:
+        mark = marked(node)
+        if mark is not None:
+            return mark
         parts = [p.name for p in node.parts]
         if len(parts) > 1:
             return self.qualified(node, parts)
@@ -117,7 +130,7 @@ class Scope:
             return col(found[0])
         if parts[0].lower() in self.aliases:
             return self.aliases[parts[0].lower()]
-        raise self.unknown(node, parts[0])
+        return self.around(node, parts[0])
 
     def qualified(self, node: exp.Column, parts: list[str]) -> Scalar:
         for depth in range(len(parts) - 1, 0, -1):
@@ -128,7 +141,14 @@ class Scope:
         found = self.lookup(parts[0], self.items)
         if len(found) == 1:
             return fields(col(found[0]), parts[1:])
-        raise self.unknown(node, ".".join(parts))
+        return self.around(node, ".".join(parts))
+
+    def around(self, node: exp.Column, name: str) -> Scalar:
+        """What is not known here may be a column of the query around this one."""
+        if self.outer is not None:
+            with suppress(BadInput):
+                return self.outer(node)
+        raise self.unknown(node, name)
 
     def lookup(self, name: str, items: Iterable[Named], *, merged: bool = False) -> list[str]:
         return [
@@ -146,6 +166,21 @@ class Scope:
 def first(unique: str, columns: Iterable[Visible]) -> list[Visible]:
     """The columns with one of them, if it is there, before the others."""
     return sorted(columns, key=lambda c: c.unique != unique)
+
+
+MARK = "rollview_column"
+
+
+def mark_column(unique: str) -> exp.Column:
+    """A column that needs no resolving, to stand for a subquery."""
+    column = exp.Column(this=exp.to_identifier(unique, quoted=True))
+    column.meta[MARK] = unique
+    return column
+
+
+def marked(node: exp.Expr) -> Scalar | None:
+    unique = node.meta_get(MARK)
+    return None if unique is None else col(unique)
 
 
 def is_named(item: exp.Expr) -> bool:

@@ -20,6 +20,7 @@ from rollview.algebra.relation import (
     Function,
     Generate,
     Join,
+    MarkJoin,
     OuterJoin,
     Project,
     Relation,
@@ -33,7 +34,7 @@ from rollview.algebra.scalar import FOLDED, Scalar, conjunction, literal
 from rollview.errors import BrokenInvariant
 from rollview.names import COUNT, PREFIX
 
-SHAREABLE = (Aggregate, UnionAll, Generate, SemiJoin, AntiJoin, OuterJoin)
+SHAREABLE = (Aggregate, UnionAll, Generate, SemiJoin, AntiJoin, MarkJoin, OuterJoin)
 SHARED = f"{PREFIX}part"
 """the name of a CTE; reserved, so that it hides no table"""
 
@@ -136,6 +137,8 @@ class Emitter:
                 return self.join(node)
             case SemiJoin() | AntiJoin():
                 return self.semijoin(node)
+            case MarkJoin():
+                return self.markjoin(node)
             case OuterJoin():
                 return self.outer_join(node)
             case Values():
@@ -202,11 +205,20 @@ class Emitter:
 
     def semijoin(self, node: SemiJoin | AntiJoin) -> Piece:
         left = self.piece(node.left)
-        right = self.piece(node.right)
-        right.where.append(node.predicate.substitute(left.columns | right.columns))
-        exists: exp.Expr = exp.Exists(this=right.select({"one": literal(1)}))
+        exists = self.exists(node, left)
         left.where.append(Scalar(exists if isinstance(node, SemiJoin) else exp.Not(this=exists)))
         return left
+
+    def markjoin(self, node: MarkJoin) -> Piece:
+        """In a subquery of its own: Spark understands EXISTS in SELECT and WHERE, but not everywhere."""
+        left = self.piece(node.left)
+        left.columns = {**left.columns, node.mark: Scalar(self.exists(node, left))}
+        return self.wrapped(left, node.names)
+
+    def exists(self, node: SemiJoin | AntiJoin | MarkJoin, left: Piece) -> exp.Exists:
+        right = self.piece(node.right)
+        right.where.append(node.predicate.substitute(left.columns | right.columns))
+        return exp.Exists(this=right.select({"one": literal(1)}))
 
     def values(self, node: Values) -> Piece:
         rows = [exp.Tuple(expressions=[v.tree.copy() for v in row]) for row in node.rows]

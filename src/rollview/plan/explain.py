@@ -15,6 +15,7 @@ from rollview.algebra.relation import (
     Filter,
     Generate,
     Join,
+    MarkJoin,
     OuterJoin,
     Project,
     Relation,
@@ -157,7 +158,7 @@ def tree(node: Relation, depth: int = 0) -> str:
         case Join():
             on = f" {node.predicate}" if node.predicate is not None else ""
             return f"{pad}⋈{on}\n{tree(node.left, depth + 1)}\n{tree(node.right, depth + 1)}"
-        case SemiJoin() | AntiJoin() | OuterJoin():
+        case SemiJoin() | AntiJoin() | MarkJoin() | OuterJoin():
             return f"{pad}{sign(node)} {node.predicate}\n{tree(node.left, depth + 1)}\n{tree(node.right, depth + 1)}"
         case UnionAll():
             return f"{pad}⊎\n" + "\n".join(tree(i, depth + 1) for i in node.inputs)
@@ -172,12 +173,14 @@ def tree(node: Relation, depth: int = 0) -> str:
             return f"{pad}γ [{keys}] {measures}\n{tree(node.source, depth + 1)}"
 
 
-def sign(node: SemiJoin | AntiJoin | OuterJoin) -> str:
+def sign(node: SemiJoin | AntiJoin | MarkJoin | OuterJoin) -> str:
     match node:
         case SemiJoin():
             return "⋉"
         case AntiJoin():
             return "▷"
+        case MarkJoin():
+            return f"{node.mark} = ⋉?"
         case OuterJoin():
             return "⟗" if node.keeps_left and node.keeps_right else "⟕" if node.keeps_left else "⟖"
 

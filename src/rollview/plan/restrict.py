@@ -18,6 +18,7 @@ from rollview.algebra.relation import (
     Filter,
     Generate,
     Join,
+    MarkJoin,
     OuterJoin,
     Project,
     Relation,
@@ -73,7 +74,7 @@ def restrict(node: Relation, known: Known) -> Relation:
             return region(node, known)
         case Project() | Aggregate() | Generate():
             return replace(node, source=restrict(node.source, known))
-        case SemiJoin() | AntiJoin() | OuterJoin():
+        case SemiJoin() | AntiJoin() | MarkJoin() | OuterJoin():
             return replace(node, left=restrict(node.left, known), right=restrict(node.right, known))
         case UnionAll():
             return replace(node, inputs=tuple(restrict(i, known) for i in node.inputs))

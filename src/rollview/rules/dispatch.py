@@ -15,6 +15,7 @@ from rollview.algebra.relation import (
     Filter,
     Generate,
     Join,
+    MarkJoin,
     OuterJoin,
     Project,
     Relation,
@@ -70,7 +71,7 @@ def at(node: Relation, state: State, shapes: Shapes) -> Relation:
             return node
         case Filter() | Project() | Aggregate() | Generate():
             return replace(node, source=at(node.source, state, shapes))
-        case Join() | SemiJoin() | AntiJoin() | OuterJoin():
+        case Join() | SemiJoin() | AntiJoin() | MarkJoin() | OuterJoin():
             return replace(node, left=at(node.left, state, shapes), right=at(node.right, state, shapes))
         case UnionAll():
             return replace(node, inputs=tuple(at(i, state, shapes) for i in node.inputs))
@@ -109,7 +110,7 @@ def delta(node: Relation, shapes: Shapes, known: Tables, *, foreign_keys: bool =
             return nothing(node.names)
         case Generate():
             return generate_delta(node, change(node.source))
-        case SemiJoin() | AntiJoin():
+        case SemiJoin() | AntiJoin() | MarkJoin():
             return semijoin_delta(node, side(node.left), side(node.right), known, naive=naive)
         case OuterJoin():
             return outer_join_delta(node, side(node.left), side(node.right), known, naive=naive)

@@ -1,7 +1,10 @@
-"""Semi and anti joins: a row of L is kept if it has a partner in R, or if it has none. Both sides may change at once.
+"""Semi, anti and mark joins: a row of L is kept if it has a partner in R, or if it has none, or says which.
+
+Both sides may change at once:
 
     Δ(L ▷ R) = (ΔL ▷ R') ⊎ turned(L, R)          R' after, L before
     Δ(L ⋉ R) = (ΔL ⋉ R') ⊎ -turned(L, R)
+    Δ(L mark R) = (ΔL mark R') ⊎ turned(L, R) × {(FALSE, 1), (TRUE, -1)}
 
 where `turned` are the rows of L whose being alone changes with R (partners.py). Rows of L keep their multiplicity; how
 many partners they have does not matter. The predicate may be anything; NULL is no match.
@@ -14,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rollview.algebra.relation import AntiJoin, Project, Relation, SemiJoin, union
-from rollview.algebra.scalar import Scalar, col
+from rollview.algebra.relation import AntiJoin, MarkJoin, Project, Relation, SemiJoin, keep, union
+from rollview.algebra.scalar import Scalar, col, literal
 from rollview.deltas.signed import Signed
 from rollview.names import COUNT
 from rollview.rules.partners import Side, near, turned
@@ -24,18 +27,32 @@ if TYPE_CHECKING:
     from rollview.algebra.schema import Tables
 
 
-def semijoin_delta(node: SemiJoin | AntiJoin, left: Side, right: Side, known: Tables, *, naive: bool) -> Signed:
+def semijoin_delta(
+    node: SemiJoin | AntiJoin | MarkJoin, left: Side, right: Side, known: Tables, *, naive: bool
+) -> Signed:
     """The laws above."""
     parts: list[Relation] = []
     if not left.delta.is_empty:
         partners = near(right.after, left.delta.relation, node.predicate)
-        parts.append(replace(node, left=left.delta.relation, right=partners))
+        kept = replace(node, left=left.delta.relation, right=partners)
+        parts.append(keep(kept, (*node.names, COUNT)) if isinstance(node, MarkJoin) else kept)
     if not right.delta.is_empty:
         alone = turned(left.before, right, node.predicate, known, naive=naive)
-        parts.append(alone if isinstance(node, AntiJoin) else negated(alone))
+        match node:
+            case AntiJoin():
+                parts.append(alone)
+            case SemiJoin():
+                parts.append(negated(alone))
+            case MarkJoin():
+                parts += [marked(alone, node.mark, False), marked(negated(alone), node.mark, True)]
     return Signed(union(tuple(parts), (*node.names, COUNT)))
 
 
 def negated(change: Relation) -> Relation:
     kept = tuple((n, col(n)) for n in change.names[:-1])
     return Project(change, (*kept, (COUNT, Scalar(exp.Neg(this=col(COUNT).tree)))))
+
+
+def marked(change: Relation, mark: str, value: bool) -> Relation:
+    kept = tuple((n, col(n)) for n in change.names[:-1])
+    return Project(change, (*kept, (mark, literal(value)), (COUNT, col(COUNT))))

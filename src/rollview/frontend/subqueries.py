@@ -1,0 +1,239 @@
+"""Subqueries in conditions to joins: EXISTS and IN are semi joins, NOT EXISTS and NOT IN anti joins.
+
+A conjunct of WHERE that refers to the query around it becomes the join's predicate. `x NOT IN (S)` is true only if
+x = s is false for every s, so a partner is any s for which it is not: the anti join tests (x = s) IS NOT FALSE.
+Below OR, NOT or anything else the subquery is a mark join, whose column stands in the expression; IN is there TRUE if
+some s is equal, else NULL if some comparison is NULL, else FALSE.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from rollview.algebra import facts
+from rollview.algebra.relation import AntiJoin, Filter, MarkJoin, Relation, SemiJoin
+from rollview.algebra.scalar import Scalar, col, conjunction, literal, operand
+from rollview.errors import BadInput
+from rollview.frontend.generators import is_generator
+from rollview.frontend.refuse import bad, not_yet
+from rollview.frontend.scalars import is_grouping
+from rollview.frontend.scope import mark_column
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rollview.frontend.lower import Lowering
+    from rollview.frontend.scope import Scope
+
+    Step = Callable[[Relation], Relation]
+    Ctes = Mapping[str, exp.Query]
+
+PLAIN = ("with_", "expressions", "from_", "joins", "laterals", "where", "order", "hint", "distinct")
+"""the parts of a SELECT whose rows are those of its FROM and WHERE; DISTINCT changes nothing for EXISTS and IN"""
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """A lowered subquery: its rows, its output columns, and the conjuncts that refer to the query around it."""
+
+    relation: Relation
+    outputs: tuple[Scalar, ...]
+    correlated: tuple[Scalar, ...]
+
+    def predicate(self, *more: Scalar) -> Scalar:
+        return conjunction([*self.correlated, *more]) or literal(True)
+
+
+def where(
+    lowering: Lowering, tree: exp.Expr, scope: Scope, ctes: Ctes, correlated: list[Scalar] | None = None
+) -> list[Step]:
+    """What WHERE does to the relation of its scope; conjuncts that refer further out go to `correlated`."""
+    return condition(lowering, tree, lambda part: lowering.scalars.lower(part, scope), ctes, correlated)
+
+
+def condition(
+    lowering: Lowering,
+    tree: exp.Expr,
+    lower: Callable[[exp.Expr], Scalar],
+    ctes: Ctes,
+    correlated: list[Scalar] | None = None,
+) -> list[Step]:
+    """Plain conjuncts first, as one selection; then a join for each subquery."""
+    whole = tree.unnest()
+    parts = [p.unnest() for p in whole.flatten()] if isinstance(whole, exp.And) else [whole]
+    steps: list[Step] = []
+    plain = [lower(p) for p in parts if not predicates(p)]
+    if plain:
+        steps.append(selection(plain, correlated))
+    for part in parts:
+        if predicates(part):
+            steps += Subqueries(lowering, lower, ctes).conjunct(part, correlated)
+    return steps
+
+
+def selection(parts: Sequence[Scalar], correlated: list[Scalar] | None) -> Step:
+    def step(relation: Relation) -> Relation:
+        here = [p for p in parts if correlated is None or p.columns <= set(relation.names)]
+        if correlated is not None:
+            correlated.extend(p for p in parts if p not in here)
+        predicate = conjunction(here)
+        return relation if predicate is None else Filter(relation, predicate)
+
+    return step
+
+
+def predicates(tree: exp.Expr) -> list[exp.Expr]:
+    """The outermost EXISTS and IN (SELECT …) of an expression."""
+    return [n for n in tree.walk(bfs=False, prune=is_predicate) if is_predicate(n)]
+
+
+def is_predicate(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Exists) or (isinstance(node, exp.In) and bool(node.args.get("query")))
+
+
+class Subqueries:
+    """Lowers the subqueries of one condition; `lower` gives an expression of the query around them its meaning."""
+
+    def __init__(self, lowering: Lowering, lower: Callable[[exp.Expr], Scalar], ctes: Ctes) -> None:
+        self.lowering = lowering
+        self.lower = lower
+        self.ctes = ctes
+
+    def conjunct(self, tree: exp.Expr, correlated: list[Scalar] | None) -> list[Step]:
+        negated, body = False, tree.unnest()
+        while isinstance(body, exp.Not):
+            negated, body = not negated, body.this.unnest()
+        if is_predicate(body):
+            return [self.filter(body, negated=negated)]
+        return self.marks(tree, correlated)
+
+    def filter(self, tree: exp.Expr, *, negated: bool) -> Step:
+        inner = self.inner(tree)
+        pairs = self.pairs(tree, inner)
+
+        def step(relation: Relation) -> Relation:
+            if negated:
+                tests = [self.may_equal(a, b, relation, inner.relation) for a, b in pairs]
+            else:
+                tests = [equals(a, b) for a, b in pairs]
+            predicate = within(inner.predicate(*tests), relation, inner.relation, tree)
+            return (AntiJoin if negated else SemiJoin)(relation, inner.relation, predicate)
+
+        return step
+
+    def may_equal(self, a: Scalar, b: Scalar, left: Relation, right: Relation) -> Scalar:
+        """(a = b) IS NOT FALSE, as Spark spells it to itself; that is a = b where neither can be NULL."""
+        known = self.lowering.tables
+        if a.column in facts.never_null(left, known) and b.column in facts.never_null(right, known):
+            return equals(a, b)
+        return Scalar(exp.Or(this=equals(a, b).tree, expression=is_null(equals(a, b)).tree))
+
+    def marks(self, tree: exp.Expr, correlated: list[Scalar] | None) -> list[Step]:
+        """The expression with a column in the place of every subquery, and the joins that make the columns."""
+        steps: list[Step] = []
+
+        def column(node: exp.Expr) -> exp.Expr:
+            inner = self.inner(node)
+            found = [equals(a, b) for a, b in self.pairs(node, inner)]
+            mark = self.mark(steps, inner, inner.predicate(*found), node)
+            if not found or only_connectives(node, tree):
+                return mark
+            whole = conjunction(found)
+            assert whole is not None
+            doubt = self.mark(steps, inner, inner.predicate(is_null(whole)), node)
+            return exp.Paren(this=exp.Case().when(mark, exp.true()).when(doubt, exp.Null()).else_(exp.false()))
+
+        rewritten = replaced(tree, column)
+        return [*steps, selection([self.lower(rewritten)], correlated)]
+
+    def mark(self, steps: list[Step], inner: Inner, predicate: Scalar, node: exp.Expr) -> exp.Expr:
+        name = self.lowering.allocator.name("mark")
+
+        def step(relation: Relation) -> Relation:
+            return MarkJoin(relation, inner.relation, within(predicate, relation, inner.relation, node), name)
+
+        steps.append(step)
+        return mark_column(name)
+
+    def pairs(self, tree: exp.Expr, inner: Inner) -> list[tuple[Scalar, Scalar]]:
+        """What IN compares; nothing for EXISTS."""
+        if isinstance(tree, exp.Exists):
+            return []
+        tested = tree.this.unnest()
+        operands = tested.expressions if isinstance(tested, exp.Tuple) else [tree.this]
+        if len(operands) != len(inner.outputs):
+            raise bad(
+                f"IN compares {len(operands)} with {len(inner.outputs)} columns",
+                "RV-IN-COLUMNS",
+                tree,
+                "select as many columns as there are on the left",
+            )
+        return [(self.lower(o), b) for o, b in zip(operands, inner.outputs, strict=True)]
+
+    def inner(self, tree: exp.Expr) -> Inner:
+        query = (tree.this if isinstance(tree, exp.Exists) else tree.args["query"]).unnest()
+        ctes = self.lowering.with_ctes(query, self.ctes)
+        if isinstance(query, exp.Select) and is_plain(query):
+            return self.select(query, ctes, outputs=not isinstance(tree, exp.Exists))
+        try:
+            lowered = self.lowering.query(query, self.ctes)
+        except BadInput as error:
+            if error.code == "RV-UNKNOWN-COLUMN":
+                raise not_yet("a correlated subquery of this form", "RV-SUBQUERY", tree) from error
+            raise
+        return Inner(lowered.relation, tuple(col(c.unique) for c in lowered.columns), ())
+
+    def select(self, node: exp.Select, ctes: Ctes, *, outputs: bool) -> Inner:
+        self.lowering.refuse_all_but(PLAIN, node)
+        scope = self.lowering.from_clause(node, ctes)
+        scope.outer = self.lower
+        correlated: list[Scalar] = []
+        clause = node.args.get("where")
+        for step in where(self.lowering, clause.this, scope, ctes, correlated) if clause is not None else ():
+            scope.relation = step(scope.relation)
+        if not outputs and not any(is_generator(item.unalias()) for item in node.expressions):
+            return Inner(scope.relation, (), tuple(correlated))
+        relation, columns = self.lowering.select_list(node, scope)
+        return Inner(relation, tuple(e for _, e in columns), tuple(correlated))
+
+
+def is_plain(node: exp.Select) -> bool:
+    return not is_grouping(node) and not any(value and part not in PLAIN for part, value in node.args.items())
+
+
+def within(predicate: Scalar, left: Relation, right: Relation, node: exp.Expr) -> Scalar:
+    """The predicate, which must not refer to a query further out."""
+    if not predicate.columns <= {*left.names, *right.names}:
+        raise not_yet("a subquery that refers beyond the query around it", "RV-SUBQUERY", node)
+    return predicate
+
+
+def only_connectives(node: exp.Expr, root: exp.Expr) -> bool:
+    """Is there nothing but AND and OR above the node? Then NULL may as well be FALSE."""
+    while node is not root:
+        assert node.parent is not None
+        node = node.parent
+        if not isinstance(node, exp.And | exp.Or | exp.Paren):
+            return False
+    return True
+
+
+def replaced(tree: exp.Expr, column: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+    """A copy with every subquery predicate replaced; what to put there is decided where it stands in `tree`."""
+    columns = iter([column(node) for node in predicates(tree)])
+
+    def replace(node: exp.Expr) -> exp.Expr:
+        return next(columns) if is_predicate(node) else node
+
+    return tree.transform(replace)
+
+
+def equals(a: Scalar, b: Scalar) -> Scalar:
+    return Scalar(exp.EQ(this=operand(a.tree), expression=operand(b.tree)))
+
+
+def is_null(scalar: Scalar) -> Scalar:
+    return Scalar(exp.Is(this=operand(scalar.tree), expression=exp.Null()))
