@@ -1,7 +1,7 @@
 -- changes: r insert
-SELECT r.a, s.c FROM r LEFT JOIN s ON r.b = s.b
+SELECT a FROM r WHERE EXISTS (SELECT 1 FROM s GROUP BY c HAVING COUNT(*) = r.b)
 
 -- generated --------------------------------------------------------------------------
 -- NotYetSupported
--- [RV-JOIN-LEFT] at line 1, column 34 LEFT JOIN cannot be maintained from changes yet
+-- [RV-SUBQUERY] at line 1, column 38 a correlated subquery of this form cannot be maintained from changes yet
 -- Hint: policy 'auto' or 'full' keeps such a view by recompute

@@ -1,0 +1,108 @@
+-- EXISTS is a semi join.
+-- changes: r insert delete, s insert delete
+SELECT a FROM r WHERE EXISTS (SELECT 1 FROM s WHERE s.b = r.b AND s.c > 5)
+
+-- generated --------------------------------------------------------------------------
+-- bag extent, by a
+SELECT
+  `r`.`a` AS `a`
+FROM `after`.`r` AS `r`
+WHERE
+  EXISTS(
+    SELECT
+      1 AS `one`
+    FROM `after`.`s` AS `s`
+    WHERE
+      `s`.`c` > 5 AND `s`.`b` = `r`.`b`
+  );
+
+-- readers
+SELECT
+  `__extent`.`a` AS `a`
+FROM `__extent` AS `__extent`;
+
+-- maintenance: net delta
+SELECT
+  `q_6`.`a` AS `a`,
+  `q_6`.`__count` AS `__count`
+FROM (
+  SELECT
+    `q_5`.`a` AS `a`,
+    SUM(`q_5`.`__count`) AS `__count`
+  FROM (
+    SELECT
+      `r`.`a` AS `a`,
+      `r`.`b` AS `b`,
+      `r`.`__count` AS `__count`
+    FROM `delta`.`r` AS `r`
+    WHERE
+      EXISTS(
+        SELECT
+          1 AS `one`
+        FROM (
+          SELECT
+            `r_2`.`b` AS `__near_0`
+          FROM `delta`.`r` AS `r_2`
+          GROUP BY
+            `r_2`.`b`
+        ) AS `q`
+        JOIN `after`.`s` AS `s`
+          ON `s`.`b` = `q`.`__near_0`
+        WHERE
+          `s`.`c` > 5 AND `s`.`b` = `r`.`b`
+      )
+    UNION ALL
+    SELECT
+      `r_3`.`a` AS `a`,
+      `r_3`.`b` AS `b`,
+      -IF(`q_4`.`__now` = 0, 1, -1) AS `__count`
+    FROM `before`.`r` AS `r_3`
+    JOIN (
+      SELECT
+        `q_3`.`__partner_0` AS `__partner_0`,
+        SUM(`q_3`.`__now`) AS `__now`,
+        SUM(`q_3`.`__moved`) AS `__moved`
+      FROM (
+        SELECT
+          `s_2`.`b` AS `__partner_0`,
+          0 AS `__now`,
+          `s_2`.`__count` AS `__moved`
+        FROM `delta`.`s` AS `s_2`
+        WHERE
+          `s_2`.`c` > 5
+        UNION ALL
+        SELECT
+          `s_4`.`b` AS `__partner_0`,
+          1 AS `__now`,
+          0 AS `__moved`
+        FROM (
+          SELECT
+            `s_3`.`b` AS `__sought_0`
+          FROM `delta`.`s` AS `s_3`
+          WHERE
+            `s_3`.`c` > 5
+          GROUP BY
+            `s_3`.`b`
+        ) AS `q_2`
+        JOIN `after`.`s` AS `s_4`
+          ON `s_4`.`b` IS NOT DISTINCT FROM `q_2`.`__sought_0`
+        WHERE
+          `s_4`.`c` > 5
+      ) AS `q_3`
+      GROUP BY
+        `q_3`.`__partner_0`
+    ) AS `q_4`
+      ON `r_3`.`b` = `q_4`.`__partner_0`
+    WHERE
+      (
+        `q_4`.`__now` = 0 AND `q_4`.`__moved` < 0
+      )
+      OR (
+        `q_4`.`__now` > 0 AND `q_4`.`__now` = `q_4`.`__moved`
+      )
+  ) AS `q_5`
+  GROUP BY
+    `q_5`.`a`
+) AS `q_6`
+WHERE
+  `q_6`.`__count` <> 0;
