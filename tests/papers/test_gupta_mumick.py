@@ -16,7 +16,6 @@ from tests.rules.tables import by_name, table
 from tests.steps import Rows, Step, rows
 
 from rollview.algebra.relation import State
-from rollview.errors import NotYetSupported
 from rollview.names import COUNT
 
 TABLES = by_name(
@@ -104,13 +103,6 @@ def test_example_1_the_change_table_of_category_sales() -> None:
 def test_example_1_refresh_adds_the_change_to_the_view() -> None:
     assert refreshed(CATEGORY_SALES, INSERTED) == {("C1", 860, 7): 1, ("C2", 330, 4): 1}
     assert refreshed(CITY_SALES, INSERTED) == {("SF", 480, 4): 1, ("LA", 670, 6): 1, ("NY", 40, 1): 1}
-
-
-def test_example_2_outer_joins_are_not_built_yet() -> None:
-    full = "SELECT s.price, t.city FROM sales s FULL OUTER JOIN stores t ON s.storeID = t.storeID"
-    with pytest.raises(NotYetSupported) as caught:
-        Subject.of(full, TABLES)
-    assert caught.value.code == "RV-JOIN-FULL"
 
 
 def test_example_3_deletion_at_zero_removes_the_group() -> None:
