@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import rollview
+from rollview.lake.jobs import JobCounter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,6 +55,22 @@ def refresh(wh: Warehouse, view: str, **options: Any) -> Report:
     assert isinstance(report, rollview.Report)
     checked(wh, view)
     return report
+
+
+def asked_again(wh: Warehouse, view: str) -> tuple[float, int | None]:
+    """How long a refresh with nothing new takes when the machine lets it, and how many jobs it runs."""
+    counter = JobCounter(wh.spark)
+    medians = []
+    with counter.here():
+        for _ in range(5):
+            times = []
+            for _ in range(9):
+                clock = time.perf_counter()
+                report = wh.refresh(view)
+                times.append(time.perf_counter() - clock)
+                assert isinstance(report, rollview.Report) and report.strategy == "none"
+            medians.append(median(times))
+    return min(medians), counter.count
 
 
 def checked(wh: Warehouse, *views: str) -> None:

@@ -113,14 +113,17 @@ class Applier:
         """Signed rows into a keyed or bag extent."""
         if inserts_only:
             return self.append(change, columns)
-        if not unique:
-            change = self.repeated(change, columns)
-        rows = change.rows
-        near = bounds(rows, key) if rows is not None else {}
-        if self.few(rows, key):
-            statement = merge_rows(self.extent.tree(), change.name, key, columns, insert=True, bounds=near)
+        near = bounds(change.rows, key) if change.rows is not None else {}
+        if self.few(change.rows, key):
+            source: exp.Expr = change.name
+            if not unique and not gains_single_copies(change):
+                source = bag_source(change.name, self.extent.tree(), columns, near)
+            statement = merge_rows(self.extent.tree(), source, key, columns, insert=True, bounds=near)
             self.lake.merge(statement, self.properties)
             return self.counted()
+        if not unique:
+            change = self.repeated(change, columns, near)
+        rows = change.rows
         statement = merge_rows(self.extent.tree(), change.name, key, columns, insert=False, bounds=near)
         if rows is None:
             gained = self.selected(change, columns)
@@ -140,14 +143,13 @@ class Applier:
         gained = exp.GT(this=exp.Column(this=ident(COUNT)), expression=exp.Literal.number(0))
         return self.lake.run(query.where(gained))
 
-    def repeated(self, change: Change, columns: Sequence[str]) -> Change:
+    def repeated(self, change: Change, columns: Sequence[str], near: Mapping[str, Bounds]) -> Change:
         """For a bag: each changed row once to delete all its copies, and as many copies to insert as must remain."""
-        query = bag_source(change.name, self.extent.tree(), columns)
+        query = bag_source(change.name, self.extent.tree(), columns, near)
         if change.rows is None:
             frame = self.lake.run(query).persist()
             return Change(self.lake.bind(BAG, frame), None)
-        counts = change.rows.column(COUNT).to_numpy()
-        if (counts == 1).all():
+        if gains_single_copies(change):
             return change
         rows = self.lake.fetch(query)
         return Change(self.lake.bind(BAG, rows), rows)
@@ -196,10 +198,16 @@ class Applier:
 BAG = "__bag_change"
 
 
-def bag_source(change: exp.Table, extent: exp.Table, columns: Sequence[str]) -> exp.Query:
+def gains_single_copies(change: Change) -> bool:
+    """Does no row come twice, and none go? Then the change is what to insert."""
+    return change.rows is not None and bool((change.rows.column(COUNT).to_numpy() == 1).all())
+
+
+def bag_source(change: exp.Table, extent: exp.Table, columns: Sequence[str], near: Mapping[str, Bounds]) -> exp.Query:
     """Rows with -1 (delete every copy) and rows with +1 (insert one copy), from net counts and the copies there are.
 
-    A row that only gains copies needs no look-up. One that loses k of its n copies is deleted, and n - k come back.
+    A row that only gains copies needs no look-up. One that loses k of its n copies is deleted, and n - k come back;
+    `near` bounds the look-up.
     """
     names = [exp.Column(this=ident(c)) for c in columns]
     count = exp.Column(this=ident(COUNT))
@@ -213,6 +221,7 @@ def bag_source(change: exp.Table, extent: exp.Table, columns: Sequence[str]) -> 
         )
         .from_(exp.alias_(extent.copy(), "e", table=True))
         .join(source, on=exp.and_(*same, exp.LT(this=column("d", COUNT), expression=exp.Literal.number(0))))
+        .where(*(bound.test(column("e", c)) for c, bound in near.items()))
         .group_by(*(column("e", c) for c in columns))
     )
     gained = (
