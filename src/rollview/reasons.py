@@ -16,6 +16,8 @@ REASONS: dict[str, str] = {
     "RV-LIMIT": "LIMIT and OFFSET are not maintained from changes yet",
     "RV-ORDER-IGNORED": "a stored view has no order; ORDER BY without LIMIT is ignored",
     "RV-POLICY-FULL": "the view's policy is full",
+    "RV-SNAPSHOT-EXPIRED": "a snapshot of an attached table that the change is computed from has expired",
+    "RV-SOURCE-GAP": "snapshots of an attached table expired before they were captured, so its changes are not known",
     "RV-SUBQUERY": "subqueries in expressions are not maintained from changes yet",
     "RV-UPSTREAM-ELSEWHERE": "a view below has passed one of the two ticks without stopping there, so its change is "
     "not known; its SQL is evaluated instead",

@@ -118,6 +118,8 @@ class Refresh:
             if plan.change is None:
                 self.note(span.upto)
                 return "incremental", None, Applied(0, 0, 0)
+            if any(versioned.lost(scan) for scan in plan.scans):
+                return "recompute", self.admitted("RV-SNAPSHOT-EXPIRED"), self.recompute(span)
             self.predict(plan)
             if self.policy == "auto" and self.predicted is not None and self.predicted.recompute_is_cheaper:
                 return "recompute", "RV-CHEAPER", self.recompute(span)
@@ -144,15 +146,19 @@ class Refresh:
             return "RV-POLICY-FULL"
         if self.compiled is None:
             reason = str(self.view.definition["recompute_reason"])
-        elif any(span.since < t <= span.upto for r in self.upstream_views() for t in r.definition.get("breaks", ())):
-            reason = "RV-UPSTREAM-RECOMPUTED"
+        elif broken := [r for r in self.reads() if any(span.holds(t) for t in r.definition.get("breaks", ()))]:
+            reason = "RV-UPSTREAM-RECOMPUTED" if broken[0].relation.kind == "view" else "RV-SOURCE-GAP"
         elif not all(stands(self.control, r.name, t) for r in self.upstream_views() for t in (span.since, span.upto)):
             reason = "RV-UPSTREAM-ELSEWHERE"
         elif (
             self.compiled.extent.states is not None and self.compiled.extent.states.floating and self.policy != "strict"
         ):
             reason = "RV-FLOAT-REDERIVE" if self.refreshes_since_recompute() >= REDERIVE_AFTER else None
-        if reason is not None and self.policy == "strict":
+        return None if reason is None else self.admitted(reason)
+
+    def admitted(self, reason: str) -> str:
+        """The reason for a recompute, unless the policy forbids one."""
+        if self.policy == "strict":
             raise RecomputeRefused(
                 f"{self.view.name} would have to be recomputed, and its policy is strict",
                 code=reason,

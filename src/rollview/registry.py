@@ -94,14 +94,15 @@ class Registry:
             schema: Schema = tuple(Column(c.name, c.type, c.nullable) for c in reader.columns())
             refuse_unfit(schema)
             base = self.base(name, schema, key, foreign_keys)
-            target = stored(
-                self.register("attached", base, {"source": "iceberg", "table": table, "bytes": reader.size()})
-            )
+            definition = {"source": "iceberg", "table": table, "bytes": reader.size()}
+            fields = {c.name: c.field_id for c in reader.columns()}
+            shown = {c.name: c.name for c in schema}
+            target = stored(self.register("attached", base, {**definition, "fields": fields, "shown": shown}))
             reached("attach.registered")
             self.lake.create_log(target.log, schema)
-            self.lake.create_reader(name, table)
+            self.lake.create_reader(name, table, [c.name for c in schema])
             reached("attach.shown")
-            attach(self.control, target.name, reader.latest())
+            attach(self.control, target.name, reader.position())
             reached("attach.captured")
             self.control.relations.set_state(name, "ready")
 

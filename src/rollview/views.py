@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from rollview.algebra.relation import scans
 from rollview.algebra.schema import Schema
 from rollview.catalog import ColumnInfo, ControlStore, HistoryRow
 from rollview.catalog.stored import Stored, stored
@@ -114,6 +115,7 @@ class Views:
             "sql": text,
             "policy": policy,
             "recompute_reason": reason,
+            "uses": columns_used(compiled),
             "fingerprint": fingerprint(text, tuple(c.name for c in output)),
         }
         relation = self.control.relations.create(
@@ -187,6 +189,16 @@ class Views:
             reader = self.lake.select_all(view.extent.tree())
         self.lake.create_view(view.name, reader)
         return reader
+
+
+def columns_used(compiled: CompiledView | None) -> dict[str, list[str]] | None:
+    """The columns that a view reads of each relation; None if nobody knows."""
+    if compiled is None:
+        return None
+    found: dict[str, set[str]] = {}
+    for scan in scans(compiled.definition):
+        found.setdefault(scan.table, set()).update(column for column, _ in scan.columns)
+    return {table: sorted(columns) for table, columns in found.items()}
 
 
 def visible_key(compiled: CompiledView | None) -> tuple[str, ...] | None:

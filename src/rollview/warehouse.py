@@ -18,7 +18,7 @@ from rollview.capture.managed import Committer, Transaction
 from rollview.catalog import ControlStore
 from rollview.catalog.database import parse_location
 from rollview.catalog.stored import Stored, all_stored, stored
-from rollview.errors import BadInput, BrokenInvariant, NotYetSupported
+from rollview.errors import BadInput, BrokenInvariant, NotYetSupported, SourceError
 from rollview.frontend.references import respelled
 from rollview.lake.lake import Lake, user_table
 from rollview.lake.session import check_session, local_session
@@ -192,7 +192,7 @@ class Warehouse:
             check_policy(policy)
         wanted = [self._stored(n, "view").name.lower() for n in names]
         needed = self._needed(wanted)
-        self._capture(needed if wanted else None)
+        self._capture(needed if wanted else None, over_gaps=policy == "full")
         upto = self._target(to)
         reports = {n: self._refresh_one(n, upto, policy if n in wanted or not wanted else None) for n in needed}
         if len(names) == 1:
@@ -227,8 +227,14 @@ class Warehouse:
                 code="RV-NO-VIEW-DELTA",
                 hint="it is stored for views that another view reads",
             )
+        first = self._target(since)
+        target = self._stored(name)  # its columns may have changed
+        if any(first < t <= last for t in target.definition.get("breaks", ())):
+            raise SourceError(
+                f"not all changes of {name} since tick {first} are known", code="RV-SOURCE-GAP", hint="ask since later"
+            )
         columns = [*(c.name for c in target.base.columns), COUNT, TICK]
-        return self._lake.run(log_rows(self._control, target, columns, self._target(since), last))
+        return self._lake.run(log_rows(self._control, target, columns, first, last))
 
     def sql(self, statement: str) -> Any:
         """Any statement; unqualified names mean the warehouse's. A DataFrame, or what a view's statement gives."""
@@ -327,7 +333,7 @@ class Warehouse:
                 needed |= {r.name.lower() for r in self._control.relations.dependencies_of(relation.name)}
         return [r.name.lower() for r in ordered if r.name.lower() in needed]
 
-    def _capture(self, views: Sequence[str] | None) -> None:
+    def _capture(self, views: Sequence[str] | None, *, over_gaps: bool = False) -> None:
         """Take what is new in the attached tables that the views read; None: in all."""
         wanted: set[str] | None = None
         if views is not None:
@@ -336,7 +342,7 @@ class Warehouse:
                 wanted |= {r.name.lower() for r in self._control.relations.dependencies_of(name)}
         for relation in self._control.relations.list(kind="attached", state="ready"):
             if wanted is None or relation.name.lower() in wanted:
-                self._attached.capture(stored(relation))
+                self._attached.capture(relation.name, over_gaps=over_gaps)
 
     def _target(self, to: int | datetime | None) -> int:
         last = self.tick

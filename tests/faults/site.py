@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,8 @@ from rollview import Limits
 from rollview.limits import USUAL
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rollview import Warehouse
 
 VIEWS = {
@@ -88,6 +91,17 @@ class Site:
 
     def they_write(self, wh: Warehouse) -> None:
         wh.spark.sql(f"INSERT INTO {THEIRS} VALUES ({self.turn % 3}, {self.turn}), (1, 1)")
+
+    @contextmanager
+    def lend(self, wh: Warehouse, columns: str) -> Iterator[str]:
+        """Another table of theirs, attached as `lent` for a while."""
+        table = f"{CATALOG}.db.lent"
+        wh.spark.sql(f"CREATE TABLE {table} ({columns})")
+        wh.spark.sql(f"INSERT INTO {table} (k, v) VALUES (0, 0)")
+        wh.attach("lent", rollview.sources.IcebergTable(table))
+        yield table
+        wh.drop_table("lent")
+        wh.spark.sql(f"DROP TABLE {table} PURGE")
 
     def intact(self, wh: Warehouse) -> bool:
         """The tables hold exactly what the model says."""

@@ -47,8 +47,11 @@ CREATE_VIEW = (
     "start_logging.created",
 )
 DROP = ("drop.marked", "drop.dropped", "drop.emptied")
-OTHERS = ("refresh.repaired", "refresh.broken", "compact.rewritten")
-NAMED = {*BEFORE_COMMIT, *AFTER_COMMIT, *REFRESH, *CAPTURE, *CREATE_TABLE, *ATTACH, *CREATE_VIEW, *DROP, *OTHERS}
+EVOLVE = ("evolve.logged", "evolve.shown")
+PARAMETERS = {
+    *(*BEFORE_COMMIT, *AFTER_COMMIT, *REFRESH, *CAPTURE, *EVOLVE),
+    *(*CREATE_TABLE, *ATTACH, *CREATE_VIEW, *DROP),
+}
 
 
 @pytest.fixture(scope="module")
@@ -76,8 +79,10 @@ def crash(monkeypatch: pytest.MonkeyPatch) -> Ends:
 
 
 def test_every_durable_step_is_tried() -> None:
+    """Each step in the source is a parameter here, or named in a test."""
     source = Path(rollview.__file__).parent.rglob("*.py")
-    assert {step for file in source for step in re.findall(r'reached\("([^"]+)"\)', file.read_text())} == NAMED
+    steps = {step for file in source for step in re.findall(r'reached\("([^"]+)"\)', file.read_text())}
+    assert steps == PARAMETERS | set(re.findall(r'crash\("([^"]+)"', Path(__file__).read_text()))
 
 
 @pytest.mark.parametrize("step", BEFORE_COMMIT)
@@ -184,6 +189,43 @@ def test_a_capture_killed_anywhere_takes_each_commit_once(site: Site, crash: End
     with site.open() as wh:
         follow(wh, "followed")
         assert sum(v for _, v in read(wh, "followed")) == sum(v for _, v in read(wh, "theirs"))
+
+
+@pytest.mark.parametrize("step", EVOLVE)
+def test_a_capture_killed_while_it_follows_columns_follows_them_again(site: Site, crash: Ends, step: str) -> None:
+    with site.open() as wh, site.lend(wh, "k INT, v INT, n INT, note STRING") as table:
+        wh.create_view("of_lent", "SELECT k, SUM(v) AS v FROM lent GROUP BY k", policy="strict")
+        wh.spark.sql(f"ALTER TABLE {table} DROP COLUMN note")
+        wh.spark.sql(f"ALTER TABLE {table} ALTER COLUMN n TYPE BIGINT")
+        wh.spark.sql(f"INSERT INTO {table} VALUES (1, 2, 3)")
+        crash(step, lambda: site.open().refresh("of_lent"))
+        crash(step, lambda: site.open().refresh("of_lent"))
+        with site.open() as again:
+            follow(again, "of_lent")
+            assert [f.dataType.simpleString() for f in again.table("lent").schema] == ["int", "int", "bigint"]
+            assert [tuple(r)[:4] for r in again.changes("lent", 0).collect()] == [(1, 2, 3, 1)]
+        wh.drop_view("of_lent")
+
+
+def test_a_capture_killed_at_a_gap_goes_over_it_again(site: Site, crash: Ends) -> None:
+    with site.open() as wh, site.lend(wh, "k INT, v INT") as table:
+        wh.create_view("of_lent", "SELECT k, SUM(v) AS v FROM lent GROUP BY k", policy="incremental")
+        for statement in (
+            f"INSERT INTO {table} VALUES (1, 2)",
+            f"DELETE FROM {table}",
+            f"INSERT INTO {table} VALUES (3, 4)",
+        ):
+            wh.spark.sql(statement)
+        arguments = "'db.lent', older_than => TIMESTAMP '2100-01-01', retain_last => 1"
+        wh.spark.sql(f"CALL {table.split('.')[0]}.system.expire_snapshots({arguments})")
+        crash("capture.broken", lambda: site.open().refresh("of_lent", policy="full"))
+        with site.open() as again:
+            with pytest.raises(rollview.SourceError, match="RV-SNAPSHOT-EXPIRED"):
+                again.refresh("of_lent")
+            again.refresh("of_lent", policy="full")
+            follow(again, "of_lent")
+            assert read(again, "of_lent") == [(3, 4)]
+        wh.drop_view("of_lent")
 
 
 @pytest.mark.parametrize("step", CREATE_TABLE)

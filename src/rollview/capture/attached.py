@@ -7,12 +7,14 @@ from datetime import UTC, datetime
 import numpy as np
 import pyarrow as pa
 
+from rollview.capture.evolve import evolve, followed
 from rollview.capture.iceberg import IcebergCapture, SourceCommit
 from rollview.catalog import ControlStore, Lease, TableChange
-from rollview.catalog.stored import Stored
+from rollview.catalog.stored import Stored, stored
 from rollview.errors import SourceError
 from rollview.lake.lake import Lake
 from rollview.names import COUNT, PROPERTY_TICK, TICK
+from rollview.plan.emit import ident, sql
 from rollview.steps import reached
 
 
@@ -20,61 +22,84 @@ def source_of(name: str) -> str:
     return f"iceberg:{name.lower()}"
 
 
-def attach(control: ControlStore, name: str, snapshot: int | None) -> int:
+def attach(control: ControlStore, name: str, snapshot: int) -> int:
     """The tick from which the table is known: its present snapshot, without copying a row."""
     with control.leases.hold("writer", wait=120.0) as lease:
         tick = control.ticks.open_tick(lease, source_of(name))
         changes = {name: TableChange(0, 0, snapshot_id=snapshot)}
-        position = None if snapshot is None else str(snapshot)
-        control.ticks.commit_tick(lease, tick, position=position, committed_at=datetime.now(UTC), tables=changes)
+        control.ticks.commit_tick(lease, tick, position=str(snapshot), committed_at=datetime.now(UTC), tables=changes)
     return tick
 
 
+def reader_of(lake: Lake, table: Stored) -> IcebergCapture:
+    """The one reader of an attached table."""
+    name = table.definition["table"]
+    if name not in lake.readers:
+        lake.readers[name] = IcebergCapture(lake.spark, name)
+    return lake.readers[name]
+
+
 class Attached:
-    """Captures attached tables; keeps one reader per table, because readers remember the metadata they have read."""
+    """Captures attached tables."""
 
     def __init__(self, lake: Lake, control: ControlStore) -> None:
         self.lake = lake
         self.control = control
-        self.readers: dict[str, IcebergCapture] = {}
 
-    def reader(self, table: str) -> IcebergCapture:
-        return self.readers.setdefault(table, IcebergCapture(self.lake.spark, table))
-
-    def capture(self, stored: Stored) -> int:
-        """Bring the change log up to the source; returns the number of commits taken."""
-        reader = self.reader(stored.definition["table"])
-        if reader.latest() == last_snapshot(self.control, stored):
-            return 0
+    def capture(self, name: str, *, over_gaps: bool = False) -> None:
+        """Bring the change log up to the source. With `over_gaps`, or if no view reads the table, go on where snapshots
+        have expired: what changed there is not known, and views across it are recomputed."""
+        table = stored(self.control.relations.get(name))
+        reader = reader_of(self.lake, table)
+        if reader.position() == last_snapshot(self.control, table):
+            return
         with self.control.leases.hold("writer", wait=120.0) as lease:
-            taken = 0
-            for commit in reader.commits_since(last_snapshot(self.control, stored)):
-                check_schema(stored, commit)
-                take(self.lake, self.control, lease, stored, commit)
-                taken += 1
-            known = {**stored.definition, "bytes": reader.size()}
-            self.control.relations.update_definition(stored.name, known)
-        return taken
+            table = stored(self.control.relations.get(name))
+            try:
+                for commit in reader.commits_since(last_snapshot(self.control, table)):
+                    table = evolve(self.lake, self.control, table, commit.columns)
+                    take(self.lake, self.control, lease, table, commit)
+            except SourceError as error:
+                unread = not self.control.relations.dependents_of(name)
+                if error.code != "RV-SNAPSHOT-EXPIRED" or not (over_gaps or unread):
+                    raise
+                position = reader.position()
+                table = evolve(self.lake, self.control, table, reader.columns())
+                table = jump(self.control, lease, table, position)
+            self.control.relations.update_definition(name, {**table.definition, "bytes": reader.size()})
 
 
-def last_snapshot(control: ControlStore, stored: Stored) -> int | None:
-    return control.ticks.snapshot_of(stored.name, control.ticks.last_tick())
+def last_snapshot(control: ControlStore, table: Stored) -> int | None:
+    return control.ticks.snapshot_of(table.name, control.ticks.last_tick())
 
 
-def take(lake: Lake, control: ControlStore, lease: Lease, stored: Stored, commit: SourceCommit) -> None:
-    tick = control.ticks.open_tick(lease, source_of(stored.name))
+def jump(control: ControlStore, lease: Lease, table: Stored, snapshot: int) -> Stored:
+    """A tick at which the table is another, nobody knows by which changes. The break is noted before it is true."""
+    tick = control.ticks.open_tick(lease, source_of(table.name))
+    breaks = [*table.definition.get("breaks", ()), tick]
+    relation = control.relations.update_definition(table.name, {**table.definition, "breaks": breaks})
+    reached("capture.broken")
+    changes = {table.name: TableChange(0, 0, snapshot_id=snapshot)}
+    control.ticks.commit_tick(lease, tick, position=str(snapshot), committed_at=datetime.now(UTC), tables=changes)
+    return stored(relation)
+
+
+def take(lake: Lake, control: ControlStore, lease: Lease, table: Stored, commit: SourceCommit) -> None:
+    tick = control.ticks.open_tick(lease, source_of(table.name))
     reached("capture.opened")
     inserted, deleted = commit.inserted or 0, commit.deleted or 0
-    names = [c.name for c in stored.base.columns]
+    names = {c.name: n for n, c in followed(table, commit.columns).items() if c is not None}
     properties = {PROPERTY_TICK: str(tick)}
     if commit.rows is not None:
-        rows = commit.rows.select([*names, COUNT])
+        rows = commit.rows.select([*names, COUNT]).rename_columns([*names.values(), COUNT])
         stamped = rows.append_column(TICK, pa.array(np.full(rows.num_rows, tick), pa.int64()))
-        lake.append_small(stored.log, stamped, properties)
+        lake.append_small(table.log, stamped, properties)
     elif commit.frame is not None:
-        lake.append_delta(stored.log, commit.frame.select(*names, COUNT), tick, properties)
+        quoted = [sql(ident(n)) for n in (*names, COUNT)]
+        renamed = commit.frame.select(*quoted).toDF(*names.values(), COUNT)
+        lake.append_delta(table.log, renamed, tick, properties)
         if commit.inserted is None or commit.deleted is None:
-            logged = lake.commit(stored.log)
+            logged = lake.commit(table.log)
             inserted = deleted = logged.number("added-records") if logged is not None else 1
     reached("capture.logged")
     control.ticks.commit_tick(
@@ -82,20 +107,6 @@ def take(lake: Lake, control: ControlStore, lease: Lease, stored: Stored, commit
         tick,
         position=str(commit.snapshot_id),
         committed_at=commit.committed_at,
-        tables={stored.name: TableChange(inserted, deleted, snapshot_id=commit.snapshot_id)},
+        tables={table.name: TableChange(inserted, deleted, snapshot_id=commit.snapshot_id)},
     )
     reached("capture.committed")
-
-
-def check_schema(stored: Stored, commit: SourceCommit) -> None:
-    """New columns are let be; a column that is gone or has another type stops the capture before anything is taken."""
-    now = {c.name.lower(): c.type for c in commit.columns}
-    for column in stored.base.columns:
-        found = now.get(column.name.lower())
-        if found is None or found != column.type:
-            problem = "is gone" if found is None else f"was {column.type} and is {found}"
-            raise SourceError(
-                f"the column {column.name!r} of {stored.name} {problem}",
-                code="RV-SCHEMA-CHANGED",
-                hint="drop the views that read it, detach the table with drop_table, attach it again and recreate them",
-            )

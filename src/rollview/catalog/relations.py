@@ -125,6 +125,10 @@ class Relations:
         """Replace the definition as a whole."""
         return self._update(name, definition=dict(definition))
 
+    def set_columns(self, name: str, columns: Sequence[ColumnInfo], definition: Mapping[str, Any]) -> Relation:
+        """An attached table has other columns now."""
+        return self._update(name, columns=[list(column) for column in columns], definition=dict(definition))
+
     def set_state(self, name: str, state: State) -> Relation:
         """Refuses to start dropping what a view still reads."""
         return self._update(name, state=state)

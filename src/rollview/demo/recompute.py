@@ -28,7 +28,7 @@ class PlainSpark:
         self.views = views
         wh.sql("CREATE NAMESPACE rollview.scratch")
         for name, query in views.items():
-            wh.sql(f"CREATE TABLE {self.table(name)} USING iceberg AS {query}")
+            wh.sql(f"CREATE TABLE {self.table(name)} USING iceberg AS {query} LIMIT 0")
 
     @staticmethod
     def table(view: str) -> str:

@@ -150,8 +150,8 @@ class Tour:
     def goodbye(self) -> None:
         self.screen.console.print()
         self.screen.say(
-            "A recompute reads every sale each time, a refresh only what changed: with more sales the one gets slower, "
-            f"the other does not. Try --rows {self.sales * 5}, or make bench."
+            "A recompute reads every sale each time; a refresh reads what changed, and what that meets. The more "
+            f"sales, the more it gains: try --rows {self.sales * 5}, or make bench."
         )
         if self.keep is not None:
             self.screen.say(f"The warehouse is kept: rollview status -w {self.keep}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -25,6 +26,7 @@ from rollview.algebra.schema import Column, Schema
 from rollview.errors import BadInput
 from rollview.lake.arrow import refuse_other_columns
 from rollview.lake.errors import translated
+from rollview.lake.pointer import metadata_pointer
 from rollview.lake.session import CATALOG
 from rollview.names import COUNT, ENGINE_NAMESPACE, TICK, USER_NAMESPACE
 from rollview.plan import emit
@@ -32,6 +34,8 @@ from rollview.plan.emit import ident, sql
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
+
+    from rollview.capture.iceberg import IcebergCapture
 
 LOG_PROPERTIES = {
     "format-version": "2",
@@ -103,6 +107,9 @@ class Lake:
             CATALOG, uri=catalog_url, warehouse=warehouse.absolute().as_uri(), init_catalog_tables="true"
         )
         self._lock = threading.RLock()
+        self._read: dict[TableRef, Table] = {}
+        self.readers: dict[str, IcebergCapture] = {}
+        """one for each table of others that was captured; they remember the metadata that they have read"""
 
     # --- statements -----------------------------------------------------------------------------------
 
@@ -186,9 +193,9 @@ class Lake:
     def create_view(self, name: str, query: exp.Query) -> None:
         self.run(exp.Create(this=user_table(name).tree(), kind="VIEW", replace=True, expression=query))
 
-    def create_reader(self, name: str, foreign: str) -> None:
+    def create_reader(self, name: str, foreign: str, columns: Sequence[str]) -> None:
         """The warehouse's name for a table that lives elsewhere."""
-        self.create_view(name, self.select_all(to_table(foreign)))
+        self.create_view(name, exp.select(*(exp.Column(this=ident(c)) for c in columns)).from_(to_table(foreign)))
 
     @staticmethod
     def select_all(tree: exp.Table) -> exp.Select:
@@ -201,7 +208,12 @@ class Lake:
         return self.catalog.table_exists((ref.namespace, ref.name))
 
     def load(self, ref: TableRef) -> Table:
-        return self.catalog.load_table((ref.namespace, ref.name))
+        """The table as it is now; metadata that has not moved is not read again."""
+        read = self._read.get(ref)
+        pointer = metadata_pointer(self.catalog.engine, CATALOG, ref.namespace, ref.name)
+        if read is None or read.metadata_location != pointer:
+            read = self._read[ref] = self.catalog.load_table((ref.namespace, ref.name))
+        return copy(read)  # a commit through it must not show before it is one
 
     def commit(self, ref: TableRef) -> Commit | None:
         """The table's latest commit, read without Spark; None if there is no such table."""

@@ -8,6 +8,8 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
+from rollview.capture.attached import reader_of
+from rollview.capture.evolve import followed, selected
 from rollview.capture.iceberg import EMPTY
 from rollview.catalog import ControlStore
 from rollview.catalog.stored import Stored
@@ -34,10 +36,24 @@ class States:
         if target.relation.kind == "view":
             return self.keep(delta_view(name, f"at{tick}"), self.view_at(target, tick))
         snapshot = self.snapshot(target, tick)
-        if snapshot in (None, EMPTY):
+        if snapshot is None or snapshot == EMPTY:
             return self.keep(delta_view(name, f"at{tick}"), arrow_schema(target.base.columns).empty_table())
-        attached = target.relation.kind == "attached"
-        return versioned(to_table(target.definition["table"]) if attached else target.extent.tree(), snapshot)
+        if target.relation.kind != "attached":
+            return versioned(target.extent.tree(), snapshot)
+        source = versioned(to_table(target.definition["table"]), snapshot)
+        there = reader_of(self.lake, target).columns_at(snapshot)
+        now, types = followed(target, there), {c.name: c.type for c in target.base.columns}
+        if list(now.items()) == [(c.name, c) for c in there] and all(types[c.name] == c.type for c in there):
+            return source
+        return self.keep(delta_view(name, f"at{tick}"), selected(source, now, types))
+
+    def lost(self, name: str, tick: int) -> bool:
+        """Has the snapshot of an attached table at a tick expired?"""
+        target = self.relations[name]
+        if target.relation.kind != "attached":
+            return False
+        snapshot = self.snapshot(target, tick)
+        return snapshot is not None and snapshot != EMPTY and not reader_of(self.lake, target).has(snapshot)
 
     def snapshot(self, target: Stored, tick: int) -> int | None:
         """The Iceberg snapshot that holds a table at a tick; None if it was still empty."""

@@ -35,6 +35,9 @@ class Span:
     since: int
     upto: int
 
+    def holds(self, tick: int) -> bool:
+        return self.since < tick <= self.upto
+
 
 @dataclass(slots=True)
 class Delta:
@@ -147,7 +150,14 @@ class Versioned:
             if (scan.table, scan.at) in self.parts:
                 self.states.keep(name, self.parts.pop((scan.table, scan.at))())
             return table(name)
-        return self.states.at(scan.table, self.span.since if scan.at is State.BEFORE else self.span.upto)
+        return self.states.at(scan.table, self.tick_of(scan))
+
+    def tick_of(self, scan: Scan) -> int:
+        return self.span.since if scan.at is State.BEFORE else self.span.upto
+
+    def lost(self, scan: Scan) -> bool:
+        """Has the state that a scan reads expired?"""
+        return scan.at in (State.BEFORE, State.AFTER) and self.states.lost(scan.table, self.tick_of(scan))
 
     def close(self) -> None:
         self.states.close()

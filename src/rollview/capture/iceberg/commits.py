@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyiceberg.table.snapshots import Operation
 
 from rollview.capture.iceberg.difference import Differ, Difference
-from rollview.capture.iceberg.history import EMPTY, initial, steps_since
+from rollview.capture.iceberg.history import EMPTY, expired, initial, steps_since
 from rollview.capture.iceberg.locate import Locator, reading
 from rollview.capture.iceberg.manifests import Manifests
 from rollview.capture.iceberg.read import Reader, check_format, is_readable
@@ -75,6 +75,11 @@ class IcebergCapture:
         """The table's current snapshot; None while it has none. A few milliseconds, no Spark job."""
         return self._locator.latest()
 
+    def position(self) -> int:
+        """Where a capture that starts now would stand: the current snapshot, or EMPTY."""
+        latest = self.latest()
+        return EMPTY if latest is None else latest
+
     def size(self) -> int:
         """The bytes of the table's files, as its last commit counts them."""
         snapshot = self._locator.table().current_snapshot()
@@ -84,6 +89,19 @@ class IcebergCapture:
     def columns(self) -> tuple[Column, ...]:
         """The table's columns now. Compare with `schema_change`."""
         return self._columns(self._locator.table())
+
+    def has(self, snapshot_id: int) -> bool:
+        """Is the snapshot still there?"""
+        return self._locator.table().metadata.snapshot_by_id(snapshot_id) is not None
+
+    def columns_at(self, snapshot_id: int) -> tuple[Column, ...]:
+        """The columns that a snapshot was written with, which are those that time travel shows."""
+        metadata = self._locator.table().metadata
+        snapshot = metadata.snapshot_by_id(snapshot_id)
+        schemas = {s.schema_id: s for s in metadata.schemas}
+        if snapshot is None:
+            raise expired(snapshot_id, str(self._locator.name))
+        return columns_of(schemas[snapshot.schema_id] if snapshot.schema_id in schemas else metadata.schema())
 
     def commits_since(self, last: int | None) -> Iterator[SourceCommit]:
         """The commits after the captured snapshot `last`, in order; with None one commit, the whole table."""

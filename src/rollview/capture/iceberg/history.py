@@ -92,15 +92,19 @@ def _after_expired(metadata: TableMetadata, last: int, table: str) -> list[Step]
     """`last` is gone. Its successor still says what it appended; what it removed, nobody knows any more."""
     ancestors = list(ancestors_of(metadata.current_snapshot(), metadata))[::-1]
     if not ancestors or ancestors[0].parent_snapshot_id != last or _operation(ancestors[0]) is not Operation.APPEND:
-        raise SourceError(
-            f"snapshot {last} of {table}, the last one captured, has expired",
-            code="RV-SNAPSHOT-EXPIRED",
-            hint="Attach the table again, or refresh its views in full; then keep snapshots for longer than "
-            "the time between two captures (history.expire.max-snapshot-age-ms).",
-        )
+        raise expired(last, table)
     first = ancestors[0]
     step = Step(None, first, _time(first.timestamp_ms), before_expired=True)
     return [step, *steps_since(metadata, first.snapshot_id, table)]
+
+
+def expired(snapshot: int, table: str) -> SourceError:
+    return SourceError(
+        f"snapshot {snapshot} of {table}, which was captured, has expired",
+        code="RV-SNAPSHOT-EXPIRED",
+        hint="Refresh its views to the last tick, once with policy 'full'; then keep snapshots for longer than "
+        "the time between two captures (history.expire.max-snapshot-age-ms).",
+    )
 
 
 def _step(metadata: TableMetadata, before: Snapshot | None, after: Snapshot | None, time_ms: int) -> Step:

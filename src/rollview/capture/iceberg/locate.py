@@ -15,13 +15,13 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import ValidationError
 from pyiceberg.io import load_file_io
 from pyiceberg.table import StaticTable
-from sqlalchemy import column, create_engine, select
-from sqlalchemy import table as sql_table
+from sqlalchemy import create_engine
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 from rollview.errors import NotYetSupported, SourceError
 from rollview.lake import iceberg_files as lake
+from rollview.lake.pointer import metadata_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -118,18 +118,9 @@ class Locator:
         return None
 
     def _in_database(self) -> str | None:
-        names = ("catalog_name", "table_namespace", "table_name", "metadata_location")
-        tables = sql_table("iceberg_tables", *(column(n) for n in names))
         catalog = self.name.settings.get("jdbc.catalog-name", self.name.catalog)
-        query = select(tables.c.metadata_location).where(
-            tables.c.catalog_name == catalog,
-            tables.c.table_namespace == ".".join(self.name.namespace),
-            tables.c.table_name == self.name.name,
-        )
         assert self._engine is not None
-        with self._engine.connect() as connection:
-            found: str | None = connection.execute(query).scalar()
-            return found
+        return metadata_pointer(self._engine, catalog, ".".join(self.name.namespace), self.name.name)
 
     def _by_catalog(self, kind: str) -> Callable[[], str | Table | None]:
         """By pyiceberg's client of the same service; if it does not get in with Spark's settings, by Spark."""
