@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache, partial, reduce
+from functools import cache, lru_cache, partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -60,17 +60,8 @@ class Duck:
         return self.run(self.text(node, since, upto))
 
     def text(self, node: Relation, since: int, upto: int) -> str:
-        def bind(scan: Scan) -> exp.Table:
-            if scan.table == EXTENT:
-                return table(EXTENT)
-            if scan.at in (State.BEFORE, State.AFTER):
-                return table(f"s{upto if scan.at is State.AFTER else since}", scan.table)
-            return table("main", f"{scan.table}__{scan.at.value}")
-
-        tree = emit(node, bind)
-        if not self.through_spark:
-            return sql(for_duck(tree), "duckdb")
-        return sql(for_duck(parse_one(sql(tree, "spark"), read="spark")), "duckdb")
+        text = emitted(node, through_spark=self.through_spark)
+        return text.replace(f'"{BEFORE}"', f"s{since}").replace(f'"{AFTER}"', f"s{upto}")
 
     def run(self, text: str) -> Bag:
         return bag(self.connection.execute(text).fetchall())
@@ -110,6 +101,23 @@ class Duck:
 
 
 KEPT = (State.BEFORE, State.AFTER)
+BEFORE, AFTER = "__before", "__after"
+"""stand for the schemas that hold the two states of a span"""
+
+
+@lru_cache(maxsize=256)
+def emitted(node: Relation, *, through_spark: bool) -> str:
+    def bind(scan: Scan) -> exp.Table:
+        if scan.table == EXTENT:
+            return table(EXTENT)
+        if scan.at in KEPT:
+            return table(AFTER if scan.at is State.AFTER else BEFORE, scan.table)
+        return table("main", f"{scan.table}__{scan.at.value}")
+
+    tree = emit(node, bind)
+    if not through_spark:
+        return sql(for_duck(tree), "duckdb")
+    return sql(for_duck(parse_one(sql(tree, "spark"), read="spark")), "duckdb")
 
 
 def check_on_duckdb(

