@@ -137,6 +137,8 @@ def check_on_duckdb(
     for i in range(len(states)):
         right.append(duck.stored(i))
         meant = duck.meant(i)
+        if not subject.view.determined:
+            continue
         assert duck.read() == meant, "readers see something else than the user's text says"
         if interpreted:
             found = subject.meant(Step(subject.tables, states[i], states[i]))

@@ -81,7 +81,9 @@ class Subject:
 
     def check(self, step: Step, stored: Bag) -> None:
         assert stored == self.stored(step), "the extent differs from its recompute"
-        assert self.read(step, stored) == self.meant(step), "readers see something else than the view's SQL says"
+        assert not self.view.determined or self.read(step, stored) == self.meant(step), (
+            "readers see something else than the view's SQL says"
+        )
 
 
 def rows_of(node: Relation, step: Step) -> Bag:

@@ -26,6 +26,7 @@ from rollview.algebra.relation import (
     SemiJoin,
     UnionAll,
     Values,
+    Window,
 )
 from rollview.algebra.schema import Column, Schema, Tables
 from rollview.errors import BadInput
@@ -53,6 +54,15 @@ TRUTHS = (
 )
 STRINGS = frozenset(["upper", "lower", "concat", "trim", "replace"])
 INTEGERS = frozenset(["year", "month", "day", "length", "abs"])
+RANKS = {
+    "row_number": "int",
+    "rank": "int",
+    "dense_rank": "int",
+    "ntile": "int",
+    "percent_rank": "double",
+    "cume_dist": "double",
+}
+VALUE_FUNCTIONS = frozenset(["lag", "lead", "first_value", "last_value", "nth_value", "min", "max"])
 BUILTINS = STRINGS | INTEGERS | {"array_repeat"}
 
 
@@ -114,6 +124,9 @@ class PureTyper:
             case Values():
                 rows = zip(*node.rows, strict=True)
                 return {n: widest(type_of(v, {}) for v in vs) for n, vs in zip(node.columns, rows, strict=True)}
+            case Window():
+                below = self.types(node.source)
+                return {**below, **{name: infer(w.tree.this, below) for name, w in node.columns}}
             case Generate():
                 below = self.types(node.source)
                 return {**below, **generated_types(node, below)}
@@ -191,6 +204,18 @@ def infer(tree: exp.Expr, types: Mapping[str, str]) -> str:
             return "string"
         case exp.Array():
             return f"array<{widest(infer(e, types) for e in tree.expressions)}>"
+        case exp.Filter() | exp.IgnoreNulls() | exp.RespectNulls():
+            return infer(tree.this, types)
+        case exp.Count():
+            return "bigint"
+        case exp.Sum():
+            return "bigint"
+        case exp.Avg():
+            return "double"
+        case exp.Anonymous() if tree.name.lower() in RANKS:
+            return RANKS[tree.name.lower()]
+        case exp.Anonymous() if tree.name.lower() in VALUE_FUNCTIONS:
+            return infer(tree.expressions[0], types)
         case exp.Anonymous() if tree.name.lower() == "array_repeat":
             return f"array<{infer(tree.expressions[0], types)}>"
         case exp.Anonymous():

@@ -13,7 +13,7 @@ REASONS: dict[str, str] = {
     "RV-FROM": "this kind of FROM item is not maintained from changes yet",
     "RV-GENERATOR": "generators inside expressions, and time windows, are not maintained from changes yet",
     "RV-GROUPING-SETS": "GROUPING SETS, ROLLUP and CUBE are not maintained from changes yet",
-    "RV-LIMIT": "LIMIT and OFFSET are not maintained from changes yet",
+    "RV-LIMIT": "LIMIT and OFFSET are maintained for numbers, not for expressions",
     "RV-ORDER-IGNORED": "a stored view has no order; ORDER BY without LIMIT is ignored",
     "RV-POLICY-FULL": "the view's policy is full",
     "RV-SNAPSHOT-EXPIRED": "a snapshot of an attached table that the change is computed from has expired",
@@ -22,5 +22,9 @@ REASONS: dict[str, str] = {
     "RV-UPSTREAM-ELSEWHERE": "a view below has passed one of the two ticks without stopping there, so its change is "
     "not known; its SQL is evaluated instead",
     "RV-UPSTREAM-RECOMPUTED": "a view below was recomputed, so there is no delta of it to go on from",
-    "RV-WINDOW": "window functions are not maintained from changes yet",
+    "RV-TIES": "ORDER BY leaves open which row comes first; it is completed by a key or by all columns, so that every "
+    "refresh and every recompute choose the same rows",
+    "RV-WINDOW-TIES": "the ORDER BY of this window leaves open which row comes first, and cannot be completed",
+    "RV-WINDOW-WHOLE": "a window without PARTITION BY: a change of its rows costs what reading all of them costs",
+    "RV-WINDOW": "this window function is not maintained from changes yet",
 }

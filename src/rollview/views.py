@@ -203,7 +203,7 @@ def columns_used(compiled: CompiledView | None) -> dict[str, list[str]] | None:
 
 def visible_key(compiled: CompiledView | None) -> tuple[str, ...] | None:
     """The key that readers can see, if the extent has one and all of it is shown."""
-    if compiled is None or compiled.extent.kind is Kind.BAG:
+    if compiled is None or compiled.extent.kind is Kind.BAG or compiled.extent.repeats:
         return None
     columns = getattr(compiled.extent.reader, "columns", ())
     shown = {e.column: name for name, e in columns}

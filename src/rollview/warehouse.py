@@ -9,6 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from sqlglot import exp
+
 from rollview import sources
 from rollview.algebra.schema import Tables
 from rollview.apply.fold import fold, settle
@@ -25,6 +27,7 @@ from rollview.lake.session import check_session, local_session
 from rollview.lake.typer import SparkTyper
 from rollview.limits import USUAL, Limits
 from rollview.names import COUNT, TICK
+from rollview.plan.emit import emit
 from rollview.plan.explain import Explanation, explain
 from rollview.propagate.log_rows import log_rows
 from rollview.propagate.standing import tables_below
@@ -289,7 +292,10 @@ class Warehouse:
         self._settle(target.name, found.tick)
         states = States(self._lake, self._control, relations)
         try:
-            recomputed = states.query(target.definition["sql"], found.tick)
+            compiled = self._views.compiled(target, relations)
+            recomputed: exp.Query | str = states.query(target.definition["sql"], found.tick)
+            if compiled is not None and not compiled.determined:
+                recomputed = emit(compiled.definition, lambda scan: states.at(scan.table, found.tick))
             here = reader_at(target, found.snapshot_id)
             return audit(self._lake, target.name, found.tick, here, recomputed, target.base.columns)
         finally:

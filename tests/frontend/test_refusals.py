@@ -77,6 +77,12 @@ BAD: list[Refusal] = [
     ("SELECT a, COUNT(*) AS n FROM t GROUP BY (3)", "RV-GROUP-POSITION", (1, 42)),
     ("SELECT a, COUNT(*) AS n FROM t GROUP BY 0", "RV-GROUP-POSITION", (1, 41)),
     ("SELECT a, COUNT(*) AS n FROM t GROUP BY -1", "RV-GROUP-POSITION", (1, 42)),
+    # windows and limits
+    ("SELECT a FROM t WHERE RANK() OVER (ORDER BY a) > 1", "RV-WINDOW-PLACE", (1, 23)),
+    ("SELECT SUM(a) OVER w AS n FROM t", "RV-UNKNOWN-WINDOW", (1, 8)),
+    ("SELECT SUM(RANK() OVER (ORDER BY a)) OVER (ORDER BY a) AS n FROM t", "RV-WINDOW-NESTED", (1, 12)),
+    ("SELECT a FROM t ORDER BY 2 LIMIT 1", "RV-GROUP-POSITION", (1, 26)),
+    ("SELECT a AS x, b AS x FROM t ORDER BY x LIMIT 1", "RV-AMBIGUOUS", (1, 39)),
     # parameters
     ("SELECT a FROM t WHERE a = :p", "RV-PARAMETER", (1, 23)),
     ("SELECT a FROM t WHERE a = ?", "RV-PARAMETER", (1, 23)),
@@ -115,15 +121,9 @@ NEVER: list[Refusal] = [
 ]
 
 NOT_YET: list[Refusal] = [
-    ("SELECT a, ROW_NUMBER() OVER (ORDER BY a) AS n FROM t", "RV-WINDOW", (1, 11)),
-    ("SELECT SUM(a) OVER (PARTITION BY b) AS n FROM t", "RV-WINDOW", (1, 8)),
-    ("SELECT a FROM t QUALIFY ROW_NUMBER() OVER (ORDER BY a) = 1", "RV-WINDOW", (1, 58)),
-    ("SELECT a FROM t LIMIT 5", "RV-LIMIT", (1, 23)),
-    ("SELECT a FROM t OFFSET 5", "RV-LIMIT", (1, 24)),
-    ("(SELECT a FROM t) LIMIT 3", "RV-LIMIT", (1, 25)),
-    ("SELECT a FROM (SELECT a FROM t LIMIT 3) x", "RV-LIMIT", (1, 38)),
-    ("SELECT a FROM t UNION ALL SELECT a FROM u LIMIT 3", "RV-LIMIT", (1, 49)),
-    ("WITH w AS (SELECT a FROM t LIMIT 3) SELECT a FROM w", "RV-LIMIT", (1, 34)),
+    ("SELECT a, mode(b) OVER (ORDER BY a) AS n FROM t", "RV-WINDOW", (1, 11)),
+    ("SELECT last_value(b) OVER (ORDER BY a) AS n FROM t", "RV-WINDOW-TIES", (1, 8)),
+    ("SELECT a FROM t LIMIT 2 + 3", "RV-LIMIT", (1, 23)),
     ("SELECT a FROM t WHERE a > (SELECT COUNT(*) FROM u)", "RV-SUBQUERY", (1, 35)),
     ("SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u GROUP BY a HAVING COUNT(*) = t.b)", "RV-SUBQUERY", (1, 38)),
     (

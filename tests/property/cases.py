@@ -55,7 +55,8 @@ def check_states(subject: Subject, states: list[Rows]) -> None:
     for state in states:
         step = Step(subject.tables, state, state)
         right.append(subject.stored(step))
-        assert subject.read(step, right[-1]) == subject.meant(step), "readers see something else than the SQL says"
+        if subject.view.determined:
+            assert subject.read(step, right[-1]) == subject.meant(step), "readers see something else than the SQL says"
     leap = Step(subject.tables, states[0], states[-1])
     anything = loose(leap)
     optimised, naive = (subject.maintenance(leap, foreign_keys=f, shapes=anything) for f in (True, False))

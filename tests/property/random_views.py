@@ -14,6 +14,7 @@ SET_OPERATIONS = (
     *("UNION ALL", "UNION ALL", "UNION ALL", "UNION", "UNION"),
     *("INTERSECT", "INTERSECT ALL", "EXCEPT", "EXCEPT ALL"),
 )
+EDGES = ("UNBOUNDED PRECEDING", "2 PRECEDING", "1 PRECEDING", "CURRENT ROW", "1 FOLLOWING", "UNBOUNDED FOLLOWING")
 INT, BOOL, REAL = "int", "bool", "real"
 """REAL columns (averages) are carried, compared with NULL, counted and grouped, but not computed with."""
 
@@ -109,7 +110,9 @@ class Views:
         items: list[str] = []
         columns: list[tuple[str, str]] = []
         for kind in kinds:
-            if kind == INT and self.chance(0.1) and (earlier := [n for n, k in columns if k == INT]):
+            if kind == INT and self.chance(0.07):
+                expression = self.window(scope)
+            elif kind == INT and self.chance(0.1) and (earlier := [n for n, k in columns if k == INT]):
                 expression = f"{self.rng.choice(earlier)} * 2"  # an alias of the same list
             else:
                 expression = self.expression(scope, kind, 2)
@@ -117,7 +120,66 @@ class Views:
             items.append(f"{expression} AS {name}")
             columns.append((name, kind))
         distinct = "DISTINCT " if self.chance(0.1) else ""
-        return Query(f"SELECT {distinct}{', '.join(items)} FROM {source}{where}", columns)
+        text = f"SELECT {distinct}{', '.join(items)} FROM {source}{where}"
+        if self.chance(0.04):
+            text += f" QUALIFY {self.comparison(self.window(scope), str(self.rng.randint(0, 2)))}"
+        if wanted is None and not plain and self.chance(0.05):
+            text += self.top(columns)
+        return Query(text, columns)
+
+    def window(self, scope: Scope) -> str:
+        """A window function that yields an integer, over an order that leaves nothing open or to which ties are one."""
+        kinds = [self.rng.choice((INT, BOOL)) for _ in range(self.rng.choice((0, 1, 1, 2)))]
+        partition = [self.expression(scope, kind, 1) for kind in kinds]
+        value = self.expression(scope, INT, 1)
+        by = f"PARTITION BY {', '.join(partition)}" if partition else ""
+        some = [self.sorting(self.expression(scope, INT, 1)) for _ in range(self.rng.choice((1, 1, 2)))]
+        every = [self.sorting(self.reference(scope, c)) for c in self.rng.sample(scope.columns, len(scope.columns))]
+        aggregate = self.rng.choice((f"SUM({value})", f"COUNT({value})", "COUNT(*)", f"MIN({value})", f"MAX({value})"))
+        if self.chance(0.2):
+            aggregate += f" FILTER (WHERE {self.predicate(scope, 1)})"
+        form = self.rng.random()
+        if form < 0.2:
+            return f"{aggregate} OVER ({by})"
+        if form < 0.35:
+            return f"{self.rng.choice(('RANK', 'DENSE_RANK'))}() OVER ({by} ORDER BY {', '.join(some)})"
+        if form < 0.55:
+            return f"{aggregate} OVER ({by} ORDER BY {self.framed(some)})"
+        placed = self.rng.choice(
+            (
+                "ROW_NUMBER()",
+                "ROW_NUMBER()",
+                f"NTILE({self.rng.randint(1, 3)})",
+                f"LAG({value}, {self.rng.randint(1, 2)}, 9)",
+                f"LEAD({value})",
+                f"FIRST_VALUE({value})",
+            )
+        )
+        if form < 0.8:
+            return f"{placed} OVER ({by} ORDER BY {', '.join(every)})"
+        call = self.rng.choice((aggregate, f"LAST_VALUE({value})", f"NTH_VALUE({value}, 2)"))
+        low = self.rng.randint(0, 4)
+        frame = f"ROWS BETWEEN {EDGES[low]} AND {EDGES[self.rng.randint(max(low, 1), 5)]}"
+        return f"{call} OVER ({by} ORDER BY {', '.join(every)} {frame})"
+
+    def sorting(self, text: str) -> str:
+        return f"({text}){self.rng.choice(('', ' DESC'))} NULLS {self.rng.choice(('FIRST', 'LAST'))}"
+
+    def framed(self, order: list[str]) -> str:
+        """RANGE: by default, by peers, or by distance, which allows one key."""
+        text = ", ".join(order)
+        if self.chance(0.4):
+            return text
+        ends = ["CURRENT ROW", "UNBOUNDED FOLLOWING", *(["2 FOLLOWING"] if len(order) == 1 else [])]
+        starts = ["CURRENT ROW", "UNBOUNDED PRECEDING", *(["1 PRECEDING"] if len(order) == 1 else [])]
+        return f"{text} RANGE BETWEEN {self.rng.choice(starts)} AND {self.rng.choice(ends)}"
+
+    def top(self, columns: list[tuple[str, str]]) -> str:
+        """ORDER BY all columns LIMIT: then rows that tie are equal."""
+        names = self.rng.sample([name for name, _ in columns], len(columns))
+        keys = [f"{n}{self.rng.choice(('', ' DESC'))} NULLS {self.rng.choice(('FIRST', 'LAST'))}" for n in names]
+        offset = f" OFFSET {self.rng.randint(0, 2)}" if self.chance(0.3) else ""
+        return f" ORDER BY {', '.join(keys)} LIMIT {self.rng.randint(1, 4)}{offset}"
 
     def kind(self, scope: Scope, plain: bool) -> str:
         choices = [INT, INT, INT, INT, BOOL]

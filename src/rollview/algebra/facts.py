@@ -20,6 +20,7 @@ from rollview.algebra.relation import (
     SemiJoin,
     UnionAll,
     Values,
+    Window,
 )
 from rollview.algebra.scalar import conjuncts, equated
 
@@ -46,6 +47,8 @@ def key(node: Relation, tables: Tables) -> tuple[str, ...] | None:
             return block_key(node, tables)
         case UnionAll() | Values() | Generate():
             return None
+        case Window():
+            return key(node.source, tables)
         case Aggregate():
             return tuple(name for name, _ in node.keys)
 
@@ -124,7 +127,7 @@ def never_null(node: Relation, tables: Tables) -> frozenset[str]:
         case Aggregate():
             below = never_null(node.source, tables)
             return frozenset(name for name, e in node.keys if e.column in below or e.is_constant)
-        case Generate():
+        case Generate() | Window():
             return never_null(node.source, tables)
         case Values():
             columns = zip(node.columns, zip(*node.rows, strict=True), strict=True)

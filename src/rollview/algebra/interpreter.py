@@ -29,8 +29,10 @@ from rollview.algebra.relation import (
     State,
     UnionAll,
     Values,
+    Window,
 )
 from rollview.algebra.scalar import Scalar, conjuncts, equated
+from rollview.algebra.windows import windowed
 
 Bag = Counter[Row]
 Source = Callable[[str, State], tuple[tuple[str, ...], Bag]]
@@ -62,6 +64,8 @@ def evaluate(node: Relation, source: Source) -> Bag:
             return aggregate(node, evaluate(node.source, source))
         case Values():
             return Counter(tuple(compile_scalar(v, ())(()) for v in row) for row in node.rows)
+        case Window():
+            return windowed(node, evaluate(node.source, source))
         case Generate():
             return generate(node, evaluate(node.source, source))
 

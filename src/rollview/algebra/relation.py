@@ -242,6 +242,34 @@ class Generate:
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """Each row of R beside window functions (``f(…) OVER (…)``) of R, all with one PARTITION BY."""
+
+    source: Relation
+    columns: tuple[tuple[str, Scalar], ...]
+
+    def __post_init__(self) -> None:
+        distinct(self.names)
+        for _, window in self.columns:
+            require(window.columns, self.source.names)
+        if len({frozenset(str(k) for k in partition_of(w)) for _, w in self.columns}) != 1:
+            raise ValueError("the functions of one window differ in their PARTITION BY")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.source.names + tuple(name for name, _ in self.columns)
+
+    @property
+    def partition(self) -> tuple[Scalar, ...]:
+        """Rows that agree in these are seen by each other; none: all rows."""
+        return partition_of(self.columns[0][1])
+
+
+def partition_of(window: Scalar) -> tuple[Scalar, ...]:
+    return tuple(Scalar(k) for k in window.tree.args.get("partition_by") or ())
+
+
+@dataclass(frozen=True, slots=True)
 class Measure:
     """An aggregate: name = function(argument); COUNT without an argument counts rows."""
 
@@ -291,6 +319,7 @@ Relation = (
     | Aggregate
     | Values
     | Generate
+    | Window
 )
 
 
@@ -298,7 +327,7 @@ def children(node: Relation) -> tuple[Relation, ...]:
     match node:
         case Scan() | Values():
             return ()
-        case Filter() | Project() | Aggregate() | Generate():
+        case Filter() | Project() | Aggregate() | Generate() | Window():
             return (node.source,)
         case Join() | SemiJoin() | AntiJoin() | MarkJoin() | OuterJoin():
             return (node.left, node.right)
@@ -339,7 +368,7 @@ def is_empty(node: Relation) -> bool:
     match node:
         case Scan() | Values():
             return False
-        case Filter() | Project() | Generate():
+        case Filter() | Project() | Generate() | Window():
             return is_empty(node.source)
         case Join() | SemiJoin():
             return is_empty(node.left) or is_empty(node.right)

@@ -24,6 +24,7 @@ from rollview.algebra.relation import (
     SemiJoin,
     State,
     UnionAll,
+    Window,
     keep,
 )
 from rollview.algebra.scalar import Scalar, col, conjunction, equal
@@ -94,7 +95,7 @@ def view_delta(extent: Extent) -> Relation:
     marked = tuple((k, f"{PREFIX}of_{k}") for k in extent.key)
     before = Scan(EXTENT, tuple((c, c) for c in (*extent.key, *states)), State.BEFORE)
     old: Relation = before
-    if extent.key:
+    if extent.key and not extent.reads_all:
         keys = Scan(CHANGED, marked)
         same = conjunction(equal(col(k), col(m)) for k, m in marked)
         assert same is not None
@@ -121,7 +122,7 @@ def read(reader: Relation, rows: Relation) -> Relation:
             return rows
         case Filter():
             return Filter(read(reader.source, rows), reader.predicate)
-        case Generate():
+        case Generate() | Window():
             return replace(reader, source=read(reader.source, rows))
         case Project():
             return Project(read(reader.source, rows), reader.columns)

@@ -14,6 +14,7 @@ from rollview.frontend import subqueries
 from rollview.frontend.generators import Generators, column_list, is_generator, one_row
 from rollview.frontend.grouping import Having, lower_grouping
 from rollview.frontend.joins import INNER, kind_of, lower_join
+from rollview.frontend.limit import Asked, first_rows, is_limited
 from rollview.frontend.refuse import bad, not_yet, words
 from rollview.frontend.scalars import Scalars, has_aggregate, is_grouping
 from rollview.frontend.scope import Allocator, Lowered, Named, Scope, Visible
@@ -25,12 +26,10 @@ if TYPE_CHECKING:
     from rollview.algebra.schema import BaseTable, Tables
     from rollview.frontend.typing import Typer
 
-SELECT_PARTS = words("with_ distinct expressions from_ joins laterals where group having order hint")
+SELECT_PARTS = words(
+    "with_ distinct expressions from_ joins laterals where group having windows qualify order limit offset hint"
+)
 REFUSED = {
-    "limit": ("LIMIT", "RV-LIMIT"),
-    "offset": ("OFFSET", "RV-LIMIT"),
-    "qualify": ("QUALIFY", "RV-WINDOW"),
-    "windows": ("WINDOW", "RV-WINDOW"),
     "sort": ("SORT BY", "RV-SORT"),
     "cluster": ("CLUSTER BY", "RV-SORT"),
     "distribute": ("DISTRIBUTE BY", "RV-SORT"),
@@ -54,10 +53,10 @@ class Lowering:
     def query(self, node: exp.Expr, ctes: Mapping[str, exp.Query]) -> Lowered:
         ctes = self.with_ctes(node, ctes)
         if isinstance(node, exp.Subquery):
-            self.refuse_all_but(("this", "alias", "with_", "order"), node)
-            return self.query(node.this, ctes)
+            self.refuse_all_but(("this", "alias", "with_", "order", "limit", "offset"), node)
+            return first_rows(node, self.query(node.this, ctes), self.scalars, self.allocator)
         if isinstance(node, exp.SetOperation):
-            return self.set_operation(node, ctes)
+            return first_rows(node, self.set_operation(node, ctes), self.scalars, self.allocator)
         if isinstance(node, exp.Select):
             return self.select(node, ctes)
         raise not_yet(node.key.upper(), "RV-QUERY", node)
@@ -101,18 +100,22 @@ class Lowering:
         while isinstance(here, exp.SetOperation) and (here is node or joins_chain(here, node, distinct=distinct)):
             if here.args.get("by_name"):
                 raise not_yet("UNION BY NAME", "RV-UNION-BY-NAME", here)
-            self.refuse_all_but(("with_", "this", "expression", "distinct", "order"), here)
+            self.refuse_all_but(("with_", "this", "expression", "distinct", "order", "limit", "offset"), here)
             found.append(here.right)
             here = here.left
         return [here, *reversed(found)]
 
     def select(self, node: exp.Select, ctes: Mapping[str, exp.Query]) -> Lowered:
-        lowered = self.all_rows(node, ctes)
-        return distinct_rows(lowered, self.allocator) if node.args.get("distinct") else lowered
+        """All rows beside what QUALIFY and ORDER BY ask for, then the windows, then QUALIFY, DISTINCT and LIMIT."""
+        self.refuse_all_but(SELECT_PARTS, node)
+        asked = Asked(node, self.allocator)
+        lowered = asked.answered(self.all_rows(asked.query, ctes))
+        if node.args.get("distinct"):
+            lowered = distinct_rows(lowered, self.allocator)
+        return first_rows(node, lowered, self.scalars, self.allocator, asked.order(lowered))
 
     def all_rows(self, node: exp.Select, ctes: Mapping[str, exp.Query]) -> Lowered:
         """The rows of a SELECT, each as often as it occurs."""
-        self.refuse_all_but(SELECT_PARTS, node)
         scope = self.from_clause(node, ctes)
         where = node.args.get("where")
         if where is not None:
@@ -225,7 +228,7 @@ class Lowering:
 
     def refuse_all_but(self, understood: Collection[str], node: exp.Expr) -> None:
         """What is not understood is refused, never ignored; only the order of rows means nothing in a table."""
-        if node.args.get("order"):
+        if node.args.get("order") and not is_limited(node):
             self.notes.append("RV-ORDER-IGNORED")
         for part, value in node.args.items():
             if value and part not in understood:
@@ -244,7 +247,12 @@ def is_join_group(node: exp.Subquery) -> bool:
 
 def joins_chain(inner: exp.SetOperation, top: exp.SetOperation, *, distinct: bool | None) -> bool:
     """May the sides of an inner union be taken as sides of the one above it?"""
-    if not isinstance(inner, exp.Union) or not isinstance(top, exp.Union) or inner.args.get("with_"):
+    if (
+        not isinstance(inner, exp.Union)
+        or not isinstance(top, exp.Union)
+        or inner.args.get("with_")
+        or is_limited(inner)
+    ):
         return False
     return bool(distinct) or not inner.args.get("distinct")
 

@@ -30,6 +30,7 @@ from rollview.algebra.relation import (
     SemiJoin,
     UnionAll,
     Values,
+    Window,
     keep,
 )
 from rollview.algebra.scalar import FOLDED, Scalar, col, conjunction, conjuncts
@@ -85,6 +86,10 @@ def split(node: Relation) -> tuple[Relation, Mapping[str, Scalar]]:
             right, right_columns = split_side(node.right, padded=node.keeps_left)
             columns = {**left_columns, **right_columns}
             return replace(node, left=left, right=right, predicate=node.predicate.substitute(columns)), columns
+        case Window():
+            core, columns = split(node.source)
+            windows = tuple((n, w.substitute(columns)) for n, w in node.columns)
+            return Window(core, windows), {**columns, **{n: col(n) for n, _ in node.columns}}
         case Generate():
             core, columns = split(node.source)
             generator = node.generator.substitute(columns)
@@ -183,7 +188,7 @@ def rebuilt(node: Relation, change: Callable[[Relation], Relation]) -> Relation:
     match node:
         case Scan() | Values():
             return node
-        case Filter() | Project() | Aggregate() | Generate():
+        case Filter() | Project() | Aggregate() | Generate() | Window():
             return replace(node, source=change(node.source))
         case Join() | SemiJoin() | AntiJoin() | MarkJoin() | OuterJoin():
             return replace(node, left=change(node.left), right=change(node.right))
@@ -223,6 +228,10 @@ def pruned(node: Relation, used: frozenset[str]) -> Relation:
             places = [i for i, n in enumerate(node.columns) if n in used] or [0]
             rows = tuple(tuple(row[i] for i in places) for row in node.rows)
             return Values(rows, tuple(node.columns[i] for i in places))
+        case Window():
+            windows = tuple(c for c in node.columns if c[0] in used)
+            below = (used - {n for n, _ in node.columns}).union(*(w.columns for _, w in windows))
+            return Window(pruned(node.source, below), windows) if windows else pruned(node.source, below)
         case Generate():
             below = (used - set(node.columns)) | node.generator.columns
             return replace(node, source=pruned(node.source, below))

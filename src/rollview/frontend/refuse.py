@@ -45,6 +45,17 @@ ROW_GENERATORS = words(
 GENERATORS = ROW_GENERATORS | words("window session_window window_time")
 
 
+WINDOW_FUNCTIONS = words(
+    """
+    row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value first last_value last nth_value
+    any_value count sum avg min max mean count_if bool_and bool_or every some bit_and bit_or bit_xor
+    stddev stddev_samp stddev_pop std variance var_samp var_pop covar_pop covar_samp corr skewness kurtosis
+    collect_list array_agg try_sum try_avg
+    """
+)
+"""what may stand before OVER: functions of the rows in the frame, of their order at most"""
+
+
 def position(node: exp.Expr | None) -> Position | None:
     """Where a node stands in the user's text: its first token that remembers, or else what it is a part of."""
     while node is not None:
@@ -74,7 +85,7 @@ def bad(message: str, code: str, node: exp.Expr | None, hint: str | None = None)
     return BadInput(message, code=code, position=position(node), hint=hint)
 
 
-def function_name(node: exp.Func) -> str:
+def function_name(node: exp.Expr) -> str:
     if isinstance(node, exp.Anonymous):
         return str(node.this).lower()
-    return node.sql_name().lower()
+    return node.sql_name().lower() if isinstance(node, exp.Func) else node.key

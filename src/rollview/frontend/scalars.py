@@ -89,7 +89,7 @@ class Scalars:
         if isinstance(node, exp.In) and node.args.get("query"):
             raise not_yet("IN (subquery)", "RV-SUBQUERY", node)
         if isinstance(node, exp.Window):
-            raise not_yet("a window function", "RV-WINDOW", node)
+            raise bad("a window function cannot stand here", "RV-WINDOW-PLACE", node, "use QUALIFY or a subquery")
         if isinstance(node, exp.Parameter | exp.Placeholder):
             raise bad("a view cannot have parameters", "RV-PARAMETER", node, "write the value into the SQL")
         if isinstance(node, exp.QueryTransform):

@@ -201,7 +201,9 @@ class Subqueries:
 
 
 def is_plain(node: exp.Select) -> bool:
-    return not is_grouping(node) and not any(value and part not in PLAIN for part, value in node.args.items())
+    if is_grouping(node) or any(item.find(exp.Window) for item in node.expressions):
+        return False
+    return not any(value and part not in PLAIN for part, value in node.args.items())
 
 
 def within(predicate: Scalar, left: Relation, right: Relation, node: exp.Expr) -> Scalar:

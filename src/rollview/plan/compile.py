@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from rollview.algebra import facts
-from rollview.algebra.relation import Project, Relation, UnionAll, keep, tables
+from rollview.algebra.relation import Project, Relation, UnionAll, Window, keep, tables, walk
 from rollview.algebra.scalar import Scalar, col
 from rollview.errors import BadInput, BrokenInvariant
 from rollview.frontend.lower import lower
 from rollview.frontend.normalise import normalise, rebuilt
 from rollview.frontend.parse import parse_query
+from rollview.frontend.ties import Ties
 from rollview.names import is_reserved
 from rollview.plan.extent import Extent, Kind, extent_of
 
@@ -37,6 +38,11 @@ class CompiledView:
     notes: tuple[str, ...]
     """reason codes that `explain` shows: what was ignored, what drifts"""
 
+    @property
+    def determined(self) -> bool:
+        """Does the user's text have one meaning? Where rows tie, the definition is one choice of several."""
+        return "RV-TIES" not in self.notes
+
 
 def compile_view(sql: str, base: Tables, typer: Typer) -> CompiledView:
     """Parse, resolve, lower, normalise, type, and decide what is stored."""
@@ -57,13 +63,22 @@ def compiled(sql: str, base: Tables, typer: Typer) -> CompiledView:
     check_output(output)
     check_resolution(output, lowered)
     definition = normalise(Project(lowered.relation, tuple((c.unique, col(c.unique)) for c in lowered.columns)))
-    definition = cast_outputs(align_unions(definition, base, typer), output, typer)
+    ties = Ties(base, typer)
+    definition = cast_outputs(ties.settled(align_unions(definition, base, typer)), output, typer)
+    notes = (*notes, *window_notes(definition, ties))
     extent = extent_of(definition, output, base, typer)
     if extent.kind is Kind.BAG:
         refuse_ungroupable(output)
     if extent.states is not None and extent.states.floating:
         notes = (*notes, "RV-FLOAT-SUM")
     return CompiledView(sql, output, definition, extent, tables(definition), notes)
+
+
+def window_notes(definition: Relation, ties: Ties) -> list[str]:
+    notes = ["RV-TIES"] if ties.found else []
+    if any(isinstance(n, Window) and not n.partition for n in walk(definition)):
+        notes.append("RV-WINDOW-WHOLE")
+    return notes
 
 
 def check_output(output: Schema) -> None:

@@ -28,13 +28,14 @@ from rollview.algebra.relation import (
     SemiJoin,
     UnionAll,
     Values,
+    Window,
     children,
 )
 from rollview.algebra.scalar import FOLDED, Scalar, conjunction, literal
 from rollview.errors import BrokenInvariant
 from rollview.names import COUNT, PREFIX
 
-SHAREABLE = (Aggregate, UnionAll, Generate, SemiJoin, AntiJoin, MarkJoin, OuterJoin)
+SHAREABLE = (Aggregate, UnionAll, Generate, Window, SemiJoin, AntiJoin, MarkJoin, OuterJoin)
 SHARED = f"{PREFIX}part"
 """the name of a CTE; reserved, so that it hides no table"""
 
@@ -108,6 +109,8 @@ class Emitter:
             return self.aggregate(node)
         if isinstance(node, Generate):
             return self.generate(node)
+        if isinstance(node, Window):
+            return self.window(node)
         piece = self.piece(node)
         return piece.select({name: piece.columns[name] for name in node.names})
 
@@ -143,7 +146,7 @@ class Emitter:
                 return self.outer_join(node)
             case Values():
                 return self.values(node)
-            case UnionAll() | Aggregate() | Generate():
+            case UnionAll() | Aggregate() | Generate() | Window():
                 return self.subquery(node)
 
     def scan(self, node: Scan) -> Piece:
@@ -237,6 +240,11 @@ class Emitter:
         )
         made = {c: column(alias, c) for c in node.columns}
         return piece.select({n: piece.columns[n] for n in node.source.names} | made, laterals=[lateral])
+
+    def window(self, node: Window) -> exp.Query:
+        piece = self.piece(node.source)
+        windows = {name: piece.value(w) for name, w in node.columns}
+        return piece.select({n: piece.columns[n] for n in node.source.names} | windows)
 
     def union(self, node: UnionAll) -> exp.Query:
         parts = [self.renamed(part, node.columns) for part in node.inputs]

@@ -24,6 +24,7 @@ from rollview.algebra.relation import (
     State,
     UnionAll,
     Values,
+    Window,
 )
 from rollview.algebra.schema import Tables
 from rollview.plan.compile import CompiledView
@@ -164,6 +165,9 @@ def tree(node: Relation, depth: int = 0) -> str:
             return f"{pad}⊎\n" + "\n".join(tree(i, depth + 1) for i in node.inputs)
         case Values():
             return f"{pad}{len(node.rows)} constant rows({', '.join(node.columns)})"
+        case Window():
+            shown = ", ".join(f"{n} = {w}" for n, w in node.columns)
+            return f"{pad}ω {shown}\n{tree(node.source, depth + 1)}"
         case Generate():
             outer = " outer" if node.outer else ""
             return f"{pad}μ{outer} {', '.join(node.columns)} = {node.generator}\n{tree(node.source, depth + 1)}"

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from rollview.algebra import facts
-from rollview.algebra.relation import Aggregate, Filter, Generate, Project, Relation, Scan, keep
+from rollview.algebra.relation import Aggregate, Filter, Generate, Project, Relation, Scan, Window, keep, walk
 from rollview.algebra.scalar import col
 from rollview.deltas.states import States, average_is_exact, states_of
 from rollview.errors import NotYetSupported
@@ -46,6 +46,16 @@ class Extent:
         return self.rows.names
 
     @property
+    def reads_all(self) -> bool:
+        """Does what a reader sees of one stored row depend on the others?"""
+        return any(isinstance(n, Window) for n in walk(self.reader))
+
+    @property
+    def repeats(self) -> bool:
+        """May a reader see several rows of one stored row?"""
+        return any(isinstance(n, Generate) for n in walk(self.reader))
+
+    @property
     def hidden(self) -> tuple[str, ...]:
         """Stored columns that no reader sees."""
         shown = {e.column for _, e in self.reader.columns} if isinstance(self.reader, Project) else set()
@@ -55,7 +65,7 @@ class Extent:
 def extent_of(definition: Relation, output: Schema, tables: Tables, typer: Typer) -> Extent:
     """An aggregate at the top is stored as states; anything else as rows, by key where one is known."""
     core = definition
-    while isinstance(core, Project | Filter | Generate):
+    while isinstance(core, Project | Filter | Generate | Window):
         core = core.source
     if isinstance(core, Aggregate):
         return aggregate_extent(core, definition, output, typer)
@@ -108,7 +118,7 @@ def over(node: Relation, aggregate: Aggregate, rows: Relation) -> Relation:
     """What stands above the aggregate, over other rows of its form."""
     if node is aggregate:
         return rows
-    assert isinstance(node, Project | Filter | Generate)
+    assert isinstance(node, Project | Filter | Generate | Window)
     return replace(node, source=over(node.source, aggregate, rows))
 
 

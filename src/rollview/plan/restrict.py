@@ -27,6 +27,7 @@ from rollview.algebra.relation import (
     State,
     UnionAll,
     Values,
+    Window,
 )
 from rollview.algebra.scalar import Scalar, col
 from rollview.rules.join import flatten
@@ -72,7 +73,7 @@ def restrict(node: Relation, known: Known) -> Relation:
             return node
         case Join() | Filter():
             return region(node, known)
-        case Project() | Aggregate() | Generate():
+        case Project() | Aggregate() | Generate() | Window():
             return replace(node, source=restrict(node.source, known))
         case SemiJoin() | AntiJoin() | MarkJoin() | OuterJoin():
             return replace(node, left=restrict(node.left, known), right=restrict(node.right, known))

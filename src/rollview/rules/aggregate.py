@@ -49,18 +49,18 @@ def aggregate_change(node: Aggregate, states: States, source: Signed) -> ChangeT
 def aggregate_delta(node: Aggregate, before: Relation, after: Relation, source: Signed) -> Signed:
     """Δγ(R) by re-deriving the affected groups in both states."""
     names = node.names
-    lost = rows_as(Aggregate(affected(node, before, source), node.keys, node.measures, node.grouped), -1)
-    gained = rows_as(Aggregate(affected(node, after, source), node.keys, node.measures, node.grouped), 1)
+    lost = rows_as(Aggregate(affected(node.keys, before, source), node.keys, node.measures, node.grouped), -1)
+    gained = rows_as(Aggregate(affected(node.keys, after, source), node.keys, node.measures, node.grouped), 1)
     return Signed(UnionAll((lost, gained), (*names, COUNT)))
 
 
-def affected(node: Aggregate, state: Relation, source: Signed) -> Relation:
+def affected(by: tuple[tuple[str, Scalar], ...], state: Relation, source: Signed) -> Relation:
     """The rows of `state` whose group occurs in the delta; all of them if there is only one group."""
-    if not node.keys:
+    if not by:
         return state
-    marked = tuple((f"{PREFIX}affected_{name}", expression) for name, expression in node.keys)
+    marked = tuple((f"{PREFIX}affected_{name}", expression) for name, expression in by)
     keys = Aggregate(source.relation, marked, ())
-    same: list[Scalar] = [equal(e, col(mark)) for (_, e), (mark, _) in zip(node.keys, marked, strict=True)]
+    same: list[Scalar] = [equal(e, col(mark)) for (_, e), (mark, _) in zip(by, marked, strict=True)]
     predicate = conjunction(same)
     assert predicate is not None
     return SemiJoin(state, keys, predicate)

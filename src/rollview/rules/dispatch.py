@@ -24,6 +24,7 @@ from rollview.algebra.relation import (
     State,
     UnionAll,
     Values,
+    Window,
     tables,
 )
 from rollview.deltas.signed import Signed, nothing, of_scan
@@ -36,6 +37,7 @@ from rollview.rules.project import project_delta
 from rollview.rules.select import select_delta
 from rollview.rules.semijoin import semijoin_delta
 from rollview.rules.union import union_delta
+from rollview.rules.window import window_delta
 
 if TYPE_CHECKING:
     from rollview.algebra.schema import Tables
@@ -69,7 +71,7 @@ def at(node: Relation, state: State, shapes: Shapes) -> Relation:
             return Scan(node.table, node.columns, state if changed else State.AFTER)
         case Values():
             return node
-        case Filter() | Project() | Aggregate() | Generate():
+        case Filter() | Project() | Aggregate() | Generate() | Window():
             return replace(node, source=at(node.source, state, shapes))
         case Join() | SemiJoin() | AntiJoin() | MarkJoin() | OuterJoin():
             return replace(node, left=at(node.left, state, shapes), right=at(node.right, state, shapes))
@@ -106,6 +108,9 @@ def delta(node: Relation, shapes: Shapes, known: Tables, *, foreign_keys: bool =
             source = change(node.source)
             before, after = at(node.source, State.BEFORE, shapes), at(node.source, State.AFTER, shapes)
             return aggregate_delta(node, before, after, source)
+        case Window():
+            found = side(node.source)
+            return window_delta(node, found.before, found.after, found.delta)
         case Values():
             return nothing(node.names)
         case Generate():

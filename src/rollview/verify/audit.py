@@ -1,7 +1,8 @@
 """Recompute at the view's own tick, by time travel, and compare as bags both ways.
 
 The recompute is the user's own text over the base tables at that tick, so it shares nothing with the compiler that is
-judged. Floating-point columns may differ by rounding; rows that agree in all others and nearly in those are equal.
+judged. Only where that text leaves open which rows it means (RV-TIES) it is what the compiler made of it.
+Floating-point columns may differ by rounding; rows that agree in all others and nearly in those are equal.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ LIMIT = 10_000
 TOLERANCE = 1e-9
 
 
-def audit(lake: Lake, view: str, tick: int, stored: exp.Expr, recomputed: str, output: Schema) -> Verification:
+def audit(
+    lake: Lake, view: str, tick: int, stored: exp.Expr, recomputed: exp.Query | str, output: Schema
+) -> Verification:
     """Both queries deliver the view's columns; the difference is computed by Spark, the few rows of it are shown."""
     names = [c.name for c in output]
     left = lake.bind("__stored", stored)
