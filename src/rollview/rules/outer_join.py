@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rollview.algebra.relation import Join, OuterJoin, Project, Relation, keep, union
+from rollview.algebra.relation import OuterJoin, Project, Relation, keep, union
 from rollview.algebra.scalar import Scalar, col
 from rollview.deltas.signed import Signed
 from rollview.names import COUNT
-from rollview.rules.partners import Side, near, turned
+from rollview.rules.lookup import met, near
+from rollview.rules.partners import Side, turned
 
 if TYPE_CHECKING:
     from rollview.algebra.schema import Tables
@@ -46,7 +47,7 @@ def outer_join_delta(node: OuterJoin, left: Side, right: Side, known: Tables, *,
 def driven(delta: Signed, other: Relation, predicate: Scalar, *, keeps: bool) -> Relation:
     """The changed rows with their partners; with `keeps`, also those that have none."""
     if not keeps:
-        return Join(delta.relation, other, predicate)
+        return met(delta.relation, other, predicate)
     return OuterJoin(delta.relation, near(other, delta.relation, predicate), predicate)
 
 

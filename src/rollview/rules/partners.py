@@ -33,11 +33,11 @@ from rollview.algebra.relation import (
     Relation,
     SemiJoin,
     UnionAll,
-    keep,
 )
-from rollview.algebra.scalar import Scalar, col, conjunction, conjuncts, equal, literal, operand
+from rollview.algebra.scalar import Scalar, col, conjunction, equal, literal
 from rollview.deltas.signed import Signed, rows_as
 from rollview.names import COUNT, PREFIX
+from rollview.rules.lookup import Condition, Equality, distinct, filtered, met
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,57 +54,6 @@ class Side:
     before: Relation
     after: Relation
     delta: Signed
-
-
-@dataclass(frozen=True, slots=True)
-class Equality:
-    """left = right, or left <=> right, between an expression of each side."""
-
-    left: Scalar
-    right: Scalar
-    null_safe: bool
-
-    def test(self, left: Scalar, right: Scalar) -> Scalar:
-        if self.null_safe:
-            return equal(left, right)
-        return Scalar(exp.EQ(this=operand(left.tree), expression=operand(right.tree)))
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A join predicate taken apart: equalities between the sides, tests of one side, and the rest."""
-
-    equalities: tuple[Equality, ...]
-    left: tuple[Scalar, ...]
-    right: tuple[Scalar, ...]
-    rest: tuple[Scalar, ...]
-
-    @classmethod
-    def of(cls, predicate: Scalar, left: Sequence[str], right: Sequence[str]) -> Condition:
-        equalities, mine, theirs, rest = [], [], [], []
-        for part in conjuncts(predicate):
-            found = equality(part, set(left), set(right))
-            if found is not None:
-                equalities.append(found)
-            elif part.columns <= set(right):
-                theirs.append(part)
-            elif part.columns <= set(left):
-                mine.append(part)
-            else:
-                rest.append(part)
-        return cls(tuple(equalities), tuple(mine), tuple(theirs), tuple(rest))
-
-
-def equality(part: Scalar, left: set[str], right: set[str]) -> Equality | None:
-    tree = part.tree
-    if not isinstance(tree, exp.EQ | exp.NullSafeEQ):
-        return None
-    a, b = Scalar(tree.this), Scalar(tree.expression)
-    if a.columns <= right and b.columns <= left:
-        a, b = b, a
-    if a.columns and b.columns and a.columns <= left and b.columns <= right:
-        return Equality(a, b, isinstance(tree, exp.NullSafeEQ))
-    return None
 
 
 def turned(left: Relation, right: Side, predicate: Scalar, known: Tables, *, naive: bool) -> Relation:
@@ -136,21 +85,23 @@ def by_equalities(left: Relation, right: Side, condition: Condition, known: Tabl
         sought = distinct(changed, tuple((f"{PREFIX}sought_{i}", e) for i, (_, e) in enumerate(keys)))
         same = [equal(e, col(name)) for (_, e), name in zip(keys, sought.names, strict=True)]
         standing = filtered(right.after, condition.right)
-        near = Join(sought, standing, conjunction(same)) if keys else standing
-        turns, count = counted(keys, changed, near)
+        turns, count = counted(keys, changed, met(sought, standing, conjunction(same)) if keys else standing)
     named = zip(condition.equalities, keys, strict=True)
-    joined = Join(filtered(left, condition.left), turns, conjunction(e.test(e.left, col(k)) for e, (k, _) in named))
-    return Project(joined, (*((n, col(n)) for n in left.names), (COUNT, count)))
+    same_key = conjunction(e.test(e.left, col(k)) for e, (k, _) in named)
+    return Project(
+        met(turns, filtered(left, condition.left), same_key), (*((n, col(n)) for n in left.names), (COUNT, count))
+    )
 
 
 def by_values(left: Relation, right: Side, predicate: Scalar) -> Relation:
     """Partners are counted by the values that the predicate reads of L."""
     read = tuple(n for n in left.names if n in predicate.columns)
-    values = distinct(SemiJoin(left, right.delta.relation, predicate), tuple((n, col(n)) for n in read))
+    touched = met(right.delta.relation, left, predicate)
+    values = distinct(touched, tuple((n, col(n)) for n in read))
     keys = tuple((f"{PREFIX}partner_{i}", col(n)) for i, n in enumerate(read))
-    turns, count = counted(keys, Join(values, right.delta.relation, predicate), Join(values, right.after, predicate))
+    turns, count = counted(keys, Join(values, right.delta.relation, predicate), met(values, right.after, predicate))
     same = conjunction(equal(col(n), col(k)) for n, (k, _) in zip(read, keys, strict=True))
-    return Project(Join(left, turns, same), (*((n, col(n)) for n in left.names), (COUNT, count)))
+    return Project(met(turns, left, same), (*((n, col(n)) for n in left.names), (COUNT, count)))
 
 
 def counted(keys: tuple[tuple[str, Scalar], ...], changed: Relation, standing: Relation) -> tuple[Relation, Scalar]:
@@ -181,28 +132,6 @@ def is_unique(right: Relation, equalities: Sequence[Equality], known: Tables) ->
     """Do the equalities fix a key of the right side?"""
     key = facts.key(right, known)
     return key is not None and {e.right.column for e in equalities}.issuperset(key) and bool(equalities)
-
-
-def near(state: Relation, delta: Relation, predicate: Scalar) -> Relation:
-    """The rows of `state` that can meet a row of `delta`.
-
-    Redundant beside the join itself, but an outer or anti join that keeps the delta's rows cannot be driven by them.
-    """
-    condition = Condition.of(predicate, delta.names, state.names)
-    if not condition.equalities:
-        return state
-    sought = distinct(delta, tuple((f"{PREFIX}near_{i}", e.left) for i, e in enumerate(condition.equalities)))
-    same = (e.test(e.right, col(n)) for e, n in zip(condition.equalities, sought.names, strict=True))
-    return keep(Join(sought, state, conjunction(same)), state.names)
-
-
-def distinct(source: Relation, columns: tuple[tuple[str, Scalar], ...]) -> Aggregate:
-    return Aggregate(source, columns, ())
-
-
-def filtered(source: Relation, tests: Sequence[Scalar]) -> Relation:
-    predicate = conjunction(tests)
-    return source if predicate is None else Filter(source, predicate)
 
 
 def compare(comparison: type[exp.Binary], name: str) -> Scalar:

@@ -21,7 +21,8 @@ from rollview.algebra.relation import AntiJoin, MarkJoin, Project, Relation, Sem
 from rollview.algebra.scalar import Scalar, col, literal
 from rollview.deltas.signed import Signed
 from rollview.names import COUNT
-from rollview.rules.partners import Side, near, turned
+from rollview.rules.lookup import near
+from rollview.rules.partners import Side, turned
 
 if TYPE_CHECKING:
     from rollview.algebra.schema import Tables
