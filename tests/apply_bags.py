@@ -13,11 +13,28 @@ if TYPE_CHECKING:
     from rollview.algebra.interpreter import Bag
 
 
-def apply_change(extent: Extent, stored: Bag, change: Bag, *, inserts_only: bool) -> Bag:
+def apply_change(extent: Extent, stored: Bag, change: Bag, *, inserts_only: bool, may_miss: bool = False) -> Bag:
     """The stored rows after the change, and a check that the change is of the form its kind promises."""
     if extent.kind is Kind.AGGREGATE:
         return add_states(extent, stored, change)
+    if may_miss:
+        change = found(extent, stored, change)
     return add_rows(extent, stored, change, inserts_only=inserts_only)
+
+
+def found(extent: Extent, stored: Bag, change: Bag) -> Bag:
+    """A change without the deletions that find no row of their key; a MERGE looks at nothing but the key."""
+    assert extent.kind is Kind.KEYED
+    places = [extent.columns.index(k) for k in extent.key]
+    by_key = {tuple(row[p] for p in places): row for row in stored}
+    result: Bag = Counter()
+    for (*row, count), n in change.items():
+        key = tuple(row[p] for p in places)
+        if count > 0:
+            result[(*row, count)] += n
+        elif key in by_key:
+            result[(*by_key[key], -1)] = 1
+    return result
 
 
 def add_states(extent: Extent, stored: Bag, change: Bag) -> Bag:

@@ -97,7 +97,9 @@ class Duck:
             statements += fill("main", f"{name}__{state.value}", columns, step.part(name, state))
         self.connection.execute("; ".join(statements))
         change = self.rows(plan.change, since, upto)
-        return apply_change(self.subject.view.extent, stored, change, inserts_only=plan.inserts_only)
+        return apply_change(
+            self.subject.view.extent, stored, change, inserts_only=plan.inserts_only, may_miss=plan.may_miss
+        )
 
 
 KEPT = (State.BEFORE, State.AFTER)

@@ -77,7 +77,9 @@ class Subject:
         plan = self.maintenance(step, foreign_keys=foreign_keys, shapes=shapes)
         if plan.change is None:
             return stored
-        return apply_change(self.view.extent, stored, rows_of(plan.change, step), inserts_only=plan.inserts_only)
+        return apply_change(
+            self.view.extent, stored, rows_of(plan.change, step), inserts_only=plan.inserts_only, may_miss=plan.may_miss
+        )
 
     def check(self, step: Step, stored: Bag) -> None:
         assert stored == self.stored(step), "the extent differs from its recompute"

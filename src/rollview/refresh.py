@@ -204,7 +204,7 @@ class Refresh:
                 return Applied(0, 0, 0)
             if log.needed:
                 with self.phase("log"):
-                    log.write(self.compiled, change, self.view.extent.tree(), span.upto)
+                    log.write(self.compiled, change, self.view.extent.tree(), span.upto, may_miss=plan.may_miss)
                 reached("refresh.logged")
             with self.phase("apply"):
                 applied = self.apply(applier, plan, change)

@@ -65,8 +65,11 @@ class ViewLog:
             )
             reached("refresh.repaired")
 
-    def write(self, view: CompiledView, change: Change, before: exp.Table, upto: int) -> None:
-        query = emit(view_delta(view.extent), lambda scan: (change.name if scan.table == CHANGED else before).copy())
+    def write(self, view: CompiledView, change: Change, before: exp.Table, upto: int, *, may_miss: bool) -> None:
+        query = emit(
+            view_delta(view.extent, may_miss=may_miss),
+            lambda scan: (change.name if scan.table == CHANGED else before).copy(),
+        )
         properties = {PROPERTY_TICK: str(upto)}
         if change.rows is None:
             self.lake.append_delta(self.view.log, self.lake.run(query), upto, properties)
@@ -85,10 +88,12 @@ def elementary(rows: pa.Table) -> pa.Table:
     return taken.append_column(COUNT, pa.array(np.sign(counts[at]), pa.int64()))
 
 
-def view_delta(extent: Extent) -> Relation:
+def view_delta(extent: Extent, *, may_miss: bool = False) -> Relation:
     """Δ of the view's visible rows, from the change of its extent and the extent before it."""
     if extent.states is None:
-        changed = Scan(CHANGED, tuple((c, c) for c in (*extent.columns, COUNT)))
+        changed: Relation = Scan(CHANGED, tuple((c, c) for c in (*extent.columns, COUNT)))
+        if may_miss:
+            changed = found(extent, changed)
         shown = extent.reader.names
         return net(Signed(keep(changed, (*shown, COUNT))))
     states = tuple(s.name for s in extent.states.all)
@@ -113,6 +118,17 @@ def view_delta(extent: Extent) -> Relation:
         new = Filter(summed, Scalar(exp.GT(this=col(COUNT).tree, expression=exp.Literal.number(0))))
     lost, gained = (rows_as(read(extent.reader, rows), n) for rows, n in ((old, -1), (new, 1)))
     return net(Signed(UnionAll((lost, gained), (*extent.reader.names, COUNT))))
+
+
+def found(extent: Extent, changed: Relation) -> Relation:
+    """The change, without the deletions that find nothing in the extent."""
+    before = Scan(EXTENT, tuple((c, c) for c in extent.columns), State.BEFORE)
+    marked = tuple((f"{PREFIX}of_{k}", col(k)) for k in extent.key)
+    lost = Project(Filter(changed, Scalar(exp.LT(this=col(COUNT).tree, expression=exp.Literal.number(0)))), marked)
+    same = conjunction(equal(col(k), col(m)) for k, (m, _) in zip(extent.key, marked, strict=True))
+    assert same is not None
+    gained = Filter(changed, Scalar(exp.GT(this=col(COUNT).tree, expression=exp.Literal.number(0))))
+    return UnionAll((gained, rows_as(SemiJoin(before, lost, same), -1)), changed.names)
 
 
 def read(reader: Relation, rows: Relation) -> Relation:

@@ -136,20 +136,19 @@ class Subqueries:
         steps: list[Step] = []
 
         def column(node: exp.Expr) -> exp.Expr:
-            inner = self.inner(node)
-            found = [equals(a, b) for a, b in self.pairs(node, inner)]
-            mark = self.mark(steps, inner, inner.predicate(*found), node)
-            if not found or only_connectives(node, tree):
-                return mark
-            whole = conjunction(found)
-            assert whole is not None
-            doubt = self.mark(steps, inner, inner.predicate(is_null(whole)), node)
-            return exp.Paren(this=exp.Case().when(mark, exp.true()).when(doubt, exp.Null()).else_(exp.false()))
+            found = self.mark(steps, node, lambda pairs: pairs)
+            if isinstance(node, exp.Exists) or only_connectives(node, tree):
+                return found
+            doubt = self.mark(steps, node, lambda pairs: [is_null(p) for p in (conjunction(pairs),) if p])
+            return exp.Paren(this=exp.Case().when(found, exp.true()).when(doubt, exp.Null()).else_(exp.false()))
 
         rewritten = replaced(tree, column)
         return [*steps, selection([self.lower(rewritten)], correlated)]
 
-    def mark(self, steps: list[Step], inner: Inner, predicate: Scalar, node: exp.Expr) -> exp.Expr:
+    def mark(self, steps: list[Step], node: exp.Expr, test: Callable[[list[Scalar]], list[Scalar]]) -> exp.Expr:
+        """The column of a mark join. Every join lowers the subquery for itself, so that no column has two origins."""
+        inner = self.inner(node)
+        predicate = inner.predicate(*test([equals(a, b) for a, b in self.pairs(node, inner)]))
         name = self.lowering.allocator.name("mark")
 
         def step(relation: Relation) -> Relation:

@@ -112,13 +112,24 @@ def strategy(view: CompiledView, changed: str, base: Tables) -> Strategy:
     scans = tuple(sorted({f"{s.table} {s.at.name}" for s in plan.scans}))
     if plan.change is None:
         return Strategy(changed, "nothing to do: the declared keys leave no term", scans, "")
-    return Strategy(changed, how(plan), scans, sql(emit(plan.change, placeholder), pretty=True))
+    return Strategy(
+        changed, how(plan) + alone(view, changed, base), scans, sql(emit(plan.change, placeholder), pretty=True)
+    )
 
 
 def how(plan: Maintenance) -> str:
     if plan.kind is Kind.AGGREGATE:
         return "change table, merged by addition"
     return "signed delta, merged by key" if plan.kind is Kind.KEYED else "signed delta of a bag"
+
+
+def alone(view: CompiledView, changed: str, base: Tables) -> str:
+    """What is different if the table only gains rows."""
+    gaining = maintain(view, {changed: Shape(deletes=False, updates=False)}, base)
+    if not gaining.may_miss:
+        return ""
+    read = ", ".join(sorted({s.table for s in gaining.scans if not s.at.signed}))
+    return f"; insertions alone by an outer-join change table, which reads only {read}"
 
 
 def merge_of(view: CompiledView) -> exp.Merge:

@@ -9,15 +9,16 @@ from sqlglot import exp
 
 from rollview.algebra.relation import Aggregate, Filter, Function, Measure, Relation, Scan, scans
 from rollview.algebra.scalar import Scalar, col
+from rollview.deltas.signed import Signed
 from rollview.names import COUNT
+from rollview.plan.extent import Kind
 from rollview.rules.aggregate import aggregate_change
 from rollview.rules.dispatch import Shapes, delta
+from rollview.rules.outer_change import outer_change
 
 if TYPE_CHECKING:
     from rollview.algebra.schema import Tables
-    from rollview.deltas.signed import Signed
     from rollview.plan.compile import CompiledView
-    from rollview.plan.extent import Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ class Maintenance:
     kind: Kind
     change: Relation | None
     inserts_only: bool
+    may_miss: bool = False
+    """an outer-join change table: a row with a negative count goes if it is there"""
 
     @property
     def scans(self) -> frozenset[Scan]:
@@ -45,6 +48,9 @@ def maintain(
             return Maintenance(extent.kind, None, inserts_only=False)
         change = aggregate_change(extent.aggregate, extent.states, source)
         return Maintenance(extent.kind, change.relation, inserts_only=False)
+    gain = outer_change(extent.rows, shapes, base) if extent.kind is Kind.KEYED and not naive else None
+    if gain is not None and gain.key & set(extent.key):
+        return Maintenance(extent.kind, net(Signed(gain.change())), inserts_only=False, may_miss=True)
     rows = delta(extent.rows, shapes, base, foreign_keys=foreign_keys, naive=naive)
     if rows.is_empty:
         return Maintenance(extent.kind, None, inserts_only=False)

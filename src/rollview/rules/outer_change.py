@@ -81,12 +81,11 @@ def gained(node: Relation, changed: frozenset[str], known: Tables) -> Gain | Non
             )
         case Project():
             below = gained(node.source, changed, known)
-            shown = {e.column: name for name, e in node.columns if e.column is not None}
             return below and Gain(
                 Project(below.rows, (*node.columns, (COUNT, col(COUNT)))),
                 tuple(Project(part, node.columns) for part in below.goes),
-                frozenset(shown[c] for c in below.lasting if c in shown),
-                frozenset(shown[c] for c in below.key if c in shown),
+                frozenset(name for name, e in node.columns if e.column in below.lasting),
+                frozenset(name for name, e in node.columns if e.column in below.key),
             )
         case SemiJoin() | AntiJoin() | MarkJoin() if not changed & tables(node.right):
             below = gained(node.left, changed, known)
@@ -96,23 +95,15 @@ def gained(node: Relation, changed: frozenset[str], known: Tables) -> Gain | Non
                 tuple(replace(node, left=part) for part in below.goes),
                 below.lasting if node.predicate.columns & set(node.left.names) <= below.lasting else frozenset(),
             )
-        case Join():
-            return beside(node, node.left, node.right, node.predicate, changed, known)
-        case OuterJoin():
-            return beside(node, node.left, node.right, node.predicate, changed, known)
+        case Join() | OuterJoin():
+            return beside(node, changed, known)
         case _:
             return None
 
 
-def beside(
-    node: Join | OuterJoin,
-    left: Relation,
-    right: Relation,
-    predicate: Scalar | None,
-    changed: frozenset[str],
-    known: Tables,
-) -> Gain | None:
+def beside(node: Join | OuterJoin, changed: frozenset[str], known: Tables) -> Gain | None:
     """One side gained rows, the other did not change."""
+    left, right, predicate = node.left, node.right, node.predicate
     if changed & tables(left) and changed & tables(right):
         return None
     keeps = (node.keeps_left, node.keeps_right) if isinstance(node, OuterJoin) else (False, False)
@@ -128,7 +119,9 @@ def beside(
         return None
     names = node.names
     rows = looked_up(below.rows, standing, predicate, keeps=keeps_moving)
-    goes = [keep(looked_up(part, standing, predicate, keeps=keeps_moving), names) for part in below.goes]
+    goes: list[Relation] = [
+        keep(looked_up(part, standing, predicate, keeps=keeps_moving), names) for part in below.goes
+    ]
     lasting = below.lasting | set(standing.names) if lasts else frozenset[str]()
     if keeps_standing:
         assert predicate is not None

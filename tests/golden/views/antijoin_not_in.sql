@@ -29,17 +29,11 @@ FROM `__extent` AS `__extent`;
 WITH `__part` AS (
   SELECT
     `r`.`b` AS `b`
-  FROM `after`.`r` AS `r`
-  WHERE
-    EXISTS(
-      SELECT
-        1 AS `one`
-      FROM `delta`.`s` AS `s`
-      WHERE
-        `r`.`b` = `s`.`b` OR (
-          `r`.`b` = `s`.`b`
-        ) IS NULL
-    )
+  FROM `delta`.`s` AS `s`
+  JOIN `after`.`r` AS `r`
+    ON `r`.`b` = `s`.`b` OR (
+      `r`.`b` = `s`.`b`
+    ) IS NULL
   GROUP BY
     `r`.`b`
 )
@@ -52,8 +46,7 @@ FROM (
     `r_2`.`a` AS `a`,
     `r_2`.`b` AS `b`,
     SUM(IF(`q_2`.`__now` = 0, 1, -1)) AS `__count`
-  FROM `after`.`r` AS `r_2`
-  JOIN (
+  FROM (
     SELECT
       `q`.`__partner_0` AS `__partner_0`,
       SUM(`q`.`__now`) AS `__now`,
@@ -82,6 +75,7 @@ FROM (
     GROUP BY
       `q`.`__partner_0`
   ) AS `q_2`
+  JOIN `after`.`r` AS `r_2`
     ON `r_2`.`b` IS NOT DISTINCT FROM `q_2`.`__partner_0`
   WHERE
     (

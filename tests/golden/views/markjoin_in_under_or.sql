@@ -86,7 +86,7 @@ FROM (
               `r_2`.`b`
           ) AS `q_3`
           JOIN `after`.`s` AS `s_4`
-            ON `s_4`.`b` = `q_3`.`__near_0`
+            ON `q_3`.`__near_0` = `s_4`.`b`
           WHERE
             `r`.`b` = `s_4`.`b`
         ) AS `mark`
@@ -98,8 +98,8 @@ FROM (
       `r_3`.`b` AS `b`,
       FALSE AS `mark`,
       IF(`p`.`__now` = 0, 1, -1) AS `__count`
-    FROM `before`.`r` AS `r_3`
-    JOIN `__part` AS `p`
+    FROM `__part` AS `p`
+    JOIN `before`.`r` AS `r_3`
       ON `r_3`.`b` = `p`.`__partner_0`
     WHERE
       (
@@ -116,8 +116,8 @@ FROM (
       (
         -IF(`p_2`.`__now` = 0, 1, -1)
       ) AS `__count`
-    FROM `before`.`r` AS `r_4`
-    JOIN `__part` AS `p_2`
+    FROM `__part` AS `p_2`
+    JOIN `before`.`r` AS `r_4`
       ON `r_4`.`b` = `p_2`.`__partner_0`
     WHERE
       (

@@ -21,15 +21,9 @@ FROM `__extent` AS `__extent`;
 WITH `__part` AS (
   SELECT
     `r`.`b` AS `b`
-  FROM `after`.`r` AS `r`
-  WHERE
-    EXISTS(
-      SELECT
-        1 AS `one`
-      FROM `delta`.`s` AS `s`
-      WHERE
-        `r`.`b` < `s`.`b`
-    )
+  FROM `delta`.`s` AS `s`
+  JOIN `after`.`r` AS `r`
+    ON `r`.`b` < `s`.`b`
   GROUP BY
     `r`.`b`
 )
@@ -59,8 +53,7 @@ FROM (
       NULL AS `b_2`,
       NULL AS `c`,
       IF(`q_2`.`__now` = 0, 1, -1) AS `__count`
-    FROM `after`.`r` AS `r_3`
-    JOIN (
+    FROM (
       SELECT
         `q`.`__partner_0` AS `__partner_0`,
         SUM(`q`.`__now`) AS `__now`,
@@ -85,6 +78,7 @@ FROM (
       GROUP BY
         `q`.`__partner_0`
     ) AS `q_2`
+    JOIN `after`.`r` AS `r_3`
       ON `r_3`.`b` IS NOT DISTINCT FROM `q_2`.`__partner_0`
     WHERE
       (

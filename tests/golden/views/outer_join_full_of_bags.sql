@@ -47,7 +47,7 @@ FROM (
           `s_2`.`b`
       ) AS `q`
       JOIN `before`.`r` AS `r`
-        ON `r`.`b` = `q`.`__near_0`
+        ON `q`.`__near_0` = `r`.`b`
     ) AS `q_2`
       ON `q_2`.`b` = `s`.`b`
     UNION ALL
@@ -57,8 +57,7 @@ FROM (
       NULL AS `b_2`,
       NULL AS `c`,
       IF(`q_5`.`__now` = 0, 1, -1) AS `__count`
-    FROM `before`.`r` AS `r_2`
-    JOIN (
+    FROM (
       SELECT
         `q_4`.`__partner_0` AS `__partner_0`,
         SUM(`q_4`.`__now`) AS `__now`,
@@ -87,6 +86,7 @@ FROM (
       GROUP BY
         `q_4`.`__partner_0`
     ) AS `q_5`
+    JOIN `before`.`r` AS `r_2`
       ON `r_2`.`b` = `q_5`.`__partner_0`
     WHERE
       (
@@ -115,7 +115,7 @@ FROM (
           `r_4`.`b`
       ) AS `q_6`
       JOIN `after`.`s` AS `s_6`
-        ON `s_6`.`b` = `q_6`.`__near_0`
+        ON `q_6`.`__near_0` = `s_6`.`b`
     ) AS `q_7`
       ON `r_3`.`b` = `q_7`.`b_2`
     UNION ALL
@@ -125,8 +125,7 @@ FROM (
       `s_7`.`b` AS `b_2`,
       `s_7`.`c` AS `c`,
       IF(`q_10`.`__now` = 0, 1, -1) AS `__count`
-    FROM `after`.`s` AS `s_7`
-    JOIN (
+    FROM (
       SELECT
         `q_9`.`__partner_0` AS `__partner_0`,
         SUM(`q_9`.`__now`) AS `__now`,
@@ -155,6 +154,7 @@ FROM (
       GROUP BY
         `q_9`.`__partner_0`
     ) AS `q_10`
+    JOIN `after`.`s` AS `s_7`
       ON `s_7`.`b` = `q_10`.`__partner_0`
     WHERE
       (

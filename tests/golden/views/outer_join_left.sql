@@ -52,8 +52,7 @@ FROM (
       (
         -`q`.`__moved`
       ) AS `__count`
-    FROM `before`.`sales` AS `sales_2`
-    JOIN (
+    FROM (
       SELECT
         `stores_2`.`id` AS `__partner_0`,
         SUM(`stores_2`.`__count`) AS `__moved`
@@ -61,6 +60,7 @@ FROM (
       GROUP BY
         `stores_2`.`id`
     ) AS `q`
+    JOIN `before`.`sales` AS `sales_2`
       ON `sales_2`.`store` = `q`.`__partner_0`
     WHERE
       `q`.`__moved` <> 0
@@ -85,7 +85,7 @@ FROM (
           `sales_4`.`store`
       ) AS `q_2`
       JOIN `after`.`stores` AS `stores_3`
-        ON `stores_3`.`id` = `q_2`.`__near_0`
+        ON `q_2`.`__near_0` = `stores_3`.`id`
     ) AS `q_3`
       ON `sales_3`.`store` = `q_3`.`id_2`
   ) AS `q_4`

@@ -47,7 +47,7 @@ FROM (
             `r_2`.`b`
         ) AS `q`
         JOIN `after`.`s` AS `s`
-          ON `s`.`b` = `q`.`__near_0`
+          ON `q`.`__near_0` = `s`.`b`
         WHERE
           `s`.`c` > 5 AND `s`.`b` = `r`.`b`
       )
@@ -56,8 +56,7 @@ FROM (
       `r_3`.`a` AS `a`,
       `r_3`.`b` AS `b`,
       -IF(`q_4`.`__now` = 0, 1, -1) AS `__count`
-    FROM `before`.`r` AS `r_3`
-    JOIN (
+    FROM (
       SELECT
         `q_3`.`__partner_0` AS `__partner_0`,
         SUM(`q_3`.`__now`) AS `__now`,
@@ -92,6 +91,7 @@ FROM (
       GROUP BY
         `q_3`.`__partner_0`
     ) AS `q_4`
+    JOIN `before`.`r` AS `r_3`
       ON `r_3`.`b` = `q_4`.`__partner_0`
     WHERE
       (
