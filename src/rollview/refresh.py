@@ -27,8 +27,8 @@ from rollview.catalog import ControlStore, HistoryRow
 from rollview.catalog.stored import Stored
 from rollview.errors import RecomputeRefused, RollviewError
 from rollview.lake.jobs import JobCounter
-from rollview.lake.keys import KnownKeys
 from rollview.lake.lake import Lake
+from rollview.lake.regions import KnownKeys
 from rollview.limits import USUAL, Limits
 from rollview.names import PROPERTY_PLAN, PROPERTY_TICK, PROPERTY_VIEW
 from rollview.plan.compile import CompiledView
@@ -187,8 +187,9 @@ class Refresh:
     def incremental(self, plan: Maintenance, versioned: Versioned, log: ViewLog, span: Span) -> Applied:
         assert self.compiled is not None and plan.change is not None
         extent = self.compiled.extent
-        known = KnownKeys({n: d.rows for n, d in versioned.deltas.items()}, self.sizes)
-        query = emit(restrict(plan.change, known), versioned.bind)
+        known = KnownKeys(lambda table, state: versioned.deltas[table].part(state), self.sizes)
+        small = all(d.rows is not None for d in versioned.deltas.values())
+        query = emit(restrict(plan.change, known), versioned.bind, lookups=small)
         applier = Applier(self.lake, self.view.extent, self.properties(span), limits=self.limits)
         fused = plan.kind is Kind.AGGREGATE and not log.needed and applier.is_small()
         if fused and extent.states is not None:

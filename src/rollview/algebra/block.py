@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
+Key = tuple[str, ...] | None
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """σ(R₁ ⋈ … ⋈ Rₙ) flattened: its inputs and all its conjuncts."""
@@ -48,8 +51,14 @@ def flatten(node: Relation) -> Block:
     return Block(tuple(inputs), tuple(parts), node.names)
 
 
-def assemble(start: Relation, others: Mapping[int, Relation], predicates: Sequence[Scalar]) -> Relation:
-    """`start` joined with the others, nearest first, each predicate as soon as its columns are there."""
+def assemble(
+    start: Relation, others: Mapping[int, Relation], predicates: Sequence[Scalar], keys: Mapping[int, Key] | None = None
+) -> Relation:
+    """`start` joined with the others, nearest first, each predicate as soon as its columns are there.
+
+    With `keys`, `start` is a delta and the others are looked up from it: what is looked up by its whole key does not
+    multiply rows, so it comes before what may.
+    """
     waiting = list(predicates)
 
     def ready(names: tuple[str, ...]) -> Scalar | None:
@@ -63,19 +72,33 @@ def assemble(start: Relation, others: Mapping[int, Relation], predicates: Sequen
 
     tree = filtered(start)
     left = dict(others)
+    small = keys is not None
     while left:
-        right = filtered(left.pop(nearest(tree.names, left, waiting)))
-        tree = Join(tree, right, ready(tree.names + right.names))
+        i = nearest(tree.names, left, waiting, keys or {})
+        grows = not by_key(tree.names, (keys or {}).get(i), waiting)
+        right = filtered(left.pop(i))
+        tree = Join(tree, right, ready(tree.names + right.names), lookup=small)
+        small = small and not grows
     return tree
 
 
-def nearest(names: tuple[str, ...], left: Mapping[int, Relation], waiting: Sequence[Scalar]) -> int:
+def by_key(names: tuple[str, ...], key: Key, predicates: Sequence[Scalar]) -> bool:
+    """Do equalities with what is there already give the whole key?"""
+    here = set(names)
+    given = {b if a in here else a for a, b in (p for p in map(equated, predicates) if p) if (a in here) != (b in here)}
+    return key is not None and given.issuperset(key)
+
+
+def nearest(
+    names: tuple[str, ...], left: Mapping[int, Relation], waiting: Sequence[Scalar], keys: Mapping[int, Key]
+) -> int:
     """The input that most equalities tie to what is joined already; any predicate is better than none."""
     here = set(names)
 
-    def ties(i: int) -> tuple[int, int]:
+    def ties(i: int) -> tuple[bool, int, int]:
         there = set(left[i].names)
         touching = [c for c in waiting if c.columns & here and c.columns & there and c.columns <= here | there]
-        return (sum(1 for c in touching if equated(c)), len(touching))
+        unique = by_key(names, keys.get(i), waiting)
+        return (unique, sum(1 for c in touching if equated(c)), len(touching))
 
     return max(left, key=lambda i: (*ties(i), -i))

@@ -94,11 +94,12 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """R ⋈_p S, inner; no predicate is the cross product."""
+    """R ⋈_p S, inner; no predicate is the cross product. `lookup`: R is as small as a delta, S is looked up from it."""
 
     left: Relation
     right: Relation
     predicate: Scalar | None = None
+    lookup: bool = False
 
     def __post_init__(self) -> None:
         distinct(self.names)

@@ -17,12 +17,13 @@ from sqlglot import exp
 from rollview.apply.applied import Applied
 from rollview.apply.rewrite import rewrite_states
 from rollview.capture.net import row_codes
-from rollview.lake.bounds import bounds, file_filter
 from rollview.lake.lake import Commit, Lake, TableRef
+from rollview.lake.regions import file_filter, regions
 from rollview.limits import USUAL, Limits
 from rollview.names import COUNT
 from rollview.plan.emit import ident
-from rollview.plan.merge import TARGET, Bounds, column, merge_rows, merge_states
+from rollview.plan.merge import TARGET, column, merge_rows, merge_states
+from rollview.plan.region import Region
 from rollview.steps import reached
 
 BRANCH = "rollview_apply"
@@ -56,9 +57,9 @@ class Applier:
         """May a single MERGE touch only little of the extent?"""
         if self.is_small():
             return True
-        if rows is None:
+        if rows is None or not key:
             return False
-        files = self.lake.load(self.extent).scan(row_filter=file_filter(rows, key)).plan_files()
+        files = self.lake.load(self.extent).scan(row_filter=file_filter(key[0], rows.column(key[0]))).plan_files()
         return sum(f.file.file_size_in_bytes for f in files) <= self.limits.few_bytes
 
     # --- aggregates -----------------------------------------------------------------------------------
@@ -69,9 +70,9 @@ class Applier:
         """V ⊔ □V. `source` is a query (fused: computed inside the statement) or a bound change."""
         if self.size() <= self.limits.rewrite_bytes:
             return rewrite_states(self.lake, self.extent, source, key, states, self.properties, keep_empty=keep_empty)
-        near = bounds(rows, key) if rows is not None else {}
+        near = regions(rows, key) if rows is not None else {}
         if rows is None or not key or self.few(rows, key):
-            statement = merge_states(self.extent.tree(), source, key, states, keep_empty=keep_empty, bounds=near)
+            statement = merge_states(self.extent.tree(), source, key, states, keep_empty=keep_empty, near=near)
             self.lake.merge(statement, self.properties)
             return self.counted()
         return self.split_states(source, rows, key, states, near)
@@ -82,14 +83,14 @@ class Applier:
         rows: pa.Table,
         key: Sequence[str],
         states: Sequence[str],
-        near: Mapping[str, Bounds],
+        near: Mapping[str, Region],
     ) -> Applied:
         """Matched groups by a MERGE that broadcasts the change; groups that it did not find are appended.
 
         The MERGE itself tells which it found: the files that it added hold the updated groups, and a group that it
         deleted has lost rows, so a gaining group that is not in those files is new. The extent is read once.
         """
-        statement = merge_states(self.extent.tree(BRANCH), source, key, states, keep_empty=False, bounds=near)
+        statement = merge_states(self.extent.tree(BRANCH), source, key, states, keep_empty=False, near=near)
         statement.args["whens"].expressions.pop()  # matched rows only
         self.lake.start_branch(self.extent, BRANCH)
         self.lake.merge(statement, self.properties)
@@ -113,18 +114,18 @@ class Applier:
         """Signed rows into a keyed or bag extent."""
         if inserts_only:
             return self.append(change, columns)
-        near = bounds(change.rows, key) if change.rows is not None else {}
+        near = regions(change.rows, key) if change.rows is not None else {}
         if self.few(change.rows, key):
             source: exp.Expr = change.name
             if not unique and not gains_single_copies(change):
                 source = bag_source(change.name, self.extent.tree(), columns, near)
-            statement = merge_rows(self.extent.tree(), source, key, columns, insert=True, bounds=near)
+            statement = merge_rows(self.extent.tree(), source, key, columns, insert=True, near=near)
             self.lake.merge(statement, self.properties)
             return self.counted()
         if not unique:
             change = self.repeated(change, columns, near)
         rows = change.rows
-        statement = merge_rows(self.extent.tree(), change.name, key, columns, insert=False, bounds=near)
+        statement = merge_rows(self.extent.tree(), change.name, key, columns, insert=False, near=near)
         if rows is None:
             gained = self.selected(change, columns)
             return self.split_frames(statement, gained)
@@ -143,7 +144,7 @@ class Applier:
         gained = exp.GT(this=exp.Column(this=ident(COUNT)), expression=exp.Literal.number(0))
         return self.lake.run(query.where(gained))
 
-    def repeated(self, change: Change, columns: Sequence[str], near: Mapping[str, Bounds]) -> Change:
+    def repeated(self, change: Change, columns: Sequence[str], near: Mapping[str, Region]) -> Change:
         """For a bag: each changed row once to delete all its copies, and as many copies to insert as must remain."""
         query = bag_source(change.name, self.extent.tree(), columns, near)
         if change.rows is None:
@@ -203,7 +204,7 @@ def gains_single_copies(change: Change) -> bool:
     return change.rows is not None and bool((change.rows.column(COUNT).to_numpy() == 1).all())
 
 
-def bag_source(change: exp.Table, extent: exp.Table, columns: Sequence[str], near: Mapping[str, Bounds]) -> exp.Query:
+def bag_source(change: exp.Table, extent: exp.Table, columns: Sequence[str], near: Mapping[str, Region]) -> exp.Query:
     """Rows with -1 (delete every copy) and rows with +1 (insert one copy), from net counts and the copies there are.
 
     A row that only gains copies needs no look-up. One that loses k of its n copies is deleted, and n - k come back;
@@ -221,7 +222,7 @@ def bag_source(change: exp.Table, extent: exp.Table, columns: Sequence[str], nea
         )
         .from_(exp.alias_(extent.copy(), "e", table=True))
         .join(source, on=exp.and_(*same, exp.LT(this=column("d", COUNT), expression=exp.Literal.number(0))))
-        .where(*(bound.test(column("e", c)) for c, bound in near.items()))
+        .where(*(region.test(column("e", c)) for c, region in near.items()))
         .group_by(*(column("e", c) for c in columns))
     )
     gained = (

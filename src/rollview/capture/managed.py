@@ -23,8 +23,8 @@ from rollview.catalog import ControlStore, TableChange
 from rollview.catalog.stored import Stored
 from rollview.errors import BadInput, NotYetSupported
 from rollview.lake.arrow import arrow_schema, to_arrow
-from rollview.lake.bounds import bounds
 from rollview.lake.lake import Lake, is_frame
+from rollview.lake.regions import regions
 from rollview.names import COUNT, PROPERTY_TICK, TICK
 from rollview.plan.emit import ident, table
 from rollview.plan.merge import column
@@ -234,8 +234,8 @@ class Committer:
         if keys.num_rows == 0 or not self.lake.live_rows(stored.extent):
             return schema.empty_table()
         key = keys.column_names
-        same = [exp.NullSafeEQ(this=column("t", k), expression=column("g", k)) for k in key]
-        near = [b.test(column("t", k)) for k, b in bounds(keys, key).items()]
+        same = [exp.EQ(this=column("t", k), expression=column("g", k)) for k in key]  # keys are never NULL
+        near = [r.test(column("t", k)) for k, r in regions(keys, key).items()]
         self.lake.bind(GIVEN, keys)
         try:
             given = exp.alias_(table(GIVEN), "g", table=True)

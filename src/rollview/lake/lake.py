@@ -52,7 +52,9 @@ EXTENT_PROPERTIES = {
     "write.merge.distribution-mode": "none",
     "write.delete.distribution-mode": "none",
     "write.update.distribution-mode": "none",
-    "write.parquet.row-group-size-bytes": str(8 * 1024 * 1024),
+    # Look-ups read whole row groups, so these are small, and a task takes many of them.
+    "write.parquet.row-group-size-bytes": str(1024 * 1024),
+    "read.split.open-file-cost": str(1024 * 1024),
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "20",
 }

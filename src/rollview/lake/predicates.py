@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import Any
 
 from pyiceberg import expressions
@@ -38,5 +39,5 @@ def span(column: str, since: int, upto: int, without: Iterable[int] = ()) -> Pre
     return _build.And(inside, _build.NotIn(column, left_out)) if left_out else inside  # type: ignore[no-any-return]
 
 
-def both(left: Predicate, right: Predicate) -> Predicate:
-    return _build.And(left, right)  # type: ignore[no-any-return]
+def either(options: Sequence[Predicate]) -> Predicate:
+    return reduce(_build.Or, options)

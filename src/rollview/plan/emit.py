@@ -65,6 +65,8 @@ class Piece:
     columns: dict[str, Scalar]
     joins: list[exp.Join] = field(default_factory=list)
     where: list[Scalar] = field(default_factory=list)
+    small: str | None = None
+    """the alias of an input that is to be sent to every task"""
 
     @property
     def is_plain(self) -> bool:
@@ -81,6 +83,7 @@ class Piece:
             from_=exp.From(this=self.origin),
             joins=self.joins,
             where=None if where is None else exp.Where(this=where.tree),
+            hint=None if self.small is None else broadcast(self.small),
             **clauses,
         )
 
@@ -88,8 +91,9 @@ class Piece:
 class Emitter:
     """Emits one statement; names its aliases and collects its CTEs."""
 
-    def __init__(self, bind: Bind) -> None:
+    def __init__(self, bind: Bind, *, lookups: bool = False) -> None:
         self.bind = bind
+        self.lookups = lookups
         self.aliases: set[str] = set()
         self.shared: dict[Relation, str] = {}
         self.ctes: list[tuple[str, exp.Query]] = []
@@ -183,6 +187,10 @@ class Emitter:
 
     def join(self, node: Join) -> Piece:
         left = self.piece(node.left)
+        lookup = self.lookups and node.lookup
+        if lookup and left.joins:
+            body = left.select({n: left.columns[n] for n in node.left.names})
+            left = self.named(exp.Subquery(this=body), self.alias("q"), node.left.names)
         right = self.piece(node.right)
         if right.joins:
             right = self.wrapped(right, node.right.names)
@@ -191,7 +199,8 @@ class Emitter:
             join = exp.Join(this=right.origin, kind="CROSS")
         else:
             join = exp.Join(this=right.origin, on=node.predicate.substitute(columns).tree)
-        return Piece(left.origin, columns, [*left.joins, join], left.where + right.where)
+        small = left.origin.alias if lookup else left.small
+        return Piece(left.origin, columns, [*left.joins, join], left.where + right.where, small)
 
     def outer_join(self, node: OuterJoin) -> Piece:
         """A side that may be padded must be rows of a table or subquery: its expressions and filters come before."""
@@ -281,6 +290,10 @@ def column(alias: str, name: str) -> Scalar:
     return Scalar(exp.Column(this=ident(name), table=ident(alias)))
 
 
+def broadcast(alias: str) -> exp.Hint:
+    return exp.Hint(expressions=[exp.Anonymous(this="BROADCAST", expressions=[ident(alias)])])
+
+
 def table_alias(name: str) -> exp.TableAlias:
     return exp.TableAlias(this=ident(name))
 
@@ -311,11 +324,11 @@ def repeated(node: Relation) -> list[Relation]:
     return [n for n in order if seen[n] > 1]
 
 
-def emit(node: Relation, bind: Bind) -> exp.Query:
-    """The relation as a SQL tree."""
+def emit(node: Relation, bind: Bind, *, lookups: bool = False) -> exp.Query:
+    """The relation as a SQL tree; with `lookups`, the small side of a look-up is broadcast whatever Spark thinks."""
     if isinstance(node, UnionAll) and not node.inputs:
         raise BrokenInvariant("an empty relation was to be emitted", code="RV-EMPTY-EMIT")
-    return Emitter(bind).statement(node)
+    return Emitter(bind, lookups=lookups).statement(node)
 
 
 def sql(tree: exp.Expr, dialect: str = "spark", *, pretty: bool = False) -> str:

@@ -3,18 +3,18 @@
 θ: rows are matched by key, null-safe. For aggregates every update function is an addition, and a group is deleted
 when its count comes to zero. For rows, an old row is deleted by its key and new rows are inserted; an update is both.
 
-`bounds` are literals that the matched keys lie between; Spark prunes the extent's files by them.
+`near` says by literals where the matched keys lie; Spark prunes the extent's files by them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from rollview.names import COUNT
 from rollview.plan.emit import ident
+from rollview.plan.region import Region
 
 TARGET, SOURCE = "v", "d"
 
@@ -23,27 +23,20 @@ def column(alias: str, name: str) -> exp.Column:
     return exp.Column(this=ident(name), table=ident(alias))
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """The least and greatest value of a key column in a change, and whether NULL occurs."""
+def same_key(key: Sequence[str], near: Mapping[str, Region]) -> exp.Expr:
+    """Null-safe, unless the change is known to have no NULL there: plain equality is hashed faster.
 
-    low: exp.Expr
-    high: exp.Expr
-    nulls: bool = False
-
-    def test(self, tree: exp.Expr) -> exp.Expr:
-        between = exp.Between(this=tree.copy(), low=self.low.copy(), high=self.high.copy())
-        if not self.nulls:
-            return between
-        return exp.Paren(this=exp.Or(this=between, expression=exp.Is(this=tree.copy(), expression=exp.Null())))
-
-
-def same_key(key: Sequence[str], bounds: Mapping[str, Bounds]) -> exp.Expr:
+    Extents are sorted by their key, so a column prunes as long as those before it have a single value.
+    """
     tests: list[exp.Expr] = []
+    pruning = True
     for name in key:
-        tests.append(exp.NullSafeEQ(this=column(TARGET, name), expression=column(SOURCE, name)))
-        if name in bounds:
-            tests.append(bounds[name].test(column(TARGET, name)))
+        region = near.get(name)
+        equal = exp.EQ if region is not None and not region.nulls else exp.NullSafeEQ
+        tests.append(equal(this=column(TARGET, name), expression=column(SOURCE, name)))
+        if region is not None and pruning:
+            tests.append(region.test(column(TARGET, name)))
+        pruning = pruning and region is not None and len(region.values) == 1
     return exp.and_(*tests) if tests else exp.true()
 
 
@@ -54,7 +47,7 @@ def merge_states(
     states: Sequence[str],
     *,
     keep_empty: bool,
-    bounds: Mapping[str, Bounds] | None = None,
+    near: Mapping[str, Region] | None = None,
 ) -> exp.Merge:
     """V ⊔ □V for an aggregate."""
 
@@ -71,7 +64,7 @@ def merge_states(
     update = [exp.EQ(this=exp.Column(this=ident(s)), expression=total(s)) for s in states]
     whens.append(exp.When(matched=True, then=exp.Update(expressions=update)))
     whens.append(exp.When(matched=False, condition=gained, then=inserted([*key, *states])))
-    return merge(target, source, same_key(key, bounds or {}), whens)
+    return merge(target, source, same_key(key, near or {}), whens)
 
 
 def merge_rows(
@@ -81,11 +74,11 @@ def merge_rows(
     columns: Sequence[str],
     *,
     insert: bool,
-    bounds: Mapping[str, Bounds] | None = None,
+    near: Mapping[str, Region] | None = None,
 ) -> exp.Merge:
     """Delete the rows whose key comes with a negative count; with `insert`, insert those with a positive one."""
     lost = exp.LT(this=column(SOURCE, COUNT), expression=exp.Literal.number(0))
-    on = exp.and_(same_key(key, bounds or {}), lost)
+    on = exp.and_(same_key(key, near or {}), lost)
     whens = [exp.When(matched=True, then=exp.Var(this="DELETE"))]
     if insert:
         gained = exp.GT(this=column(SOURCE, COUNT), expression=exp.Literal.number(0))

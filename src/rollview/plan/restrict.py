@@ -7,10 +7,8 @@ follows the change and not the table (Barbier, Lemma 4.6: drive by the delta).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
-
-from sqlglot import exp
 
 from rollview.algebra.relation import (
     Aggregate,
@@ -28,32 +26,19 @@ from rollview.algebra.relation import (
     UnionAll,
     Values,
     Window,
+    scans,
 )
 from rollview.algebra.scalar import Scalar, col
+from rollview.plan.region import Region
 from rollview.rules.join import flatten
 
 DELTAS = (State.DELTA, State.UPDATES)
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
-    """The values of one column of a delta: all of them if few, else the bounds between which they lie."""
-
-    values: tuple[exp.Expr, ...]
-    low: exp.Expr | None = None
-    high: exp.Expr | None = None
-
-    def test(self, name: str) -> Scalar:
-        if self.values:
-            return Scalar(exp.In(this=col(name).tree, expressions=[v.copy() for v in self.values]))
-        assert self.low is not None and self.high is not None
-        return Scalar(exp.Between(this=col(name).tree, low=self.low.copy(), high=self.high.copy()))
-
-
 class Known(Protocol):
     """What the runtime knows of a span's deltas and of the tables beside them."""
 
-    def keys(self, table: str, state: State, column: str) -> Keys | None:
+    def keys(self, table: str, state: State, column: str) -> Region | None:
         """The values in a column of DELTA or UPDATES of a table."""
         ...
 
@@ -84,7 +69,7 @@ def restrict(node: Relation, known: Known) -> Relation:
 def region(node: Join | Filter, known: Known) -> Relation:
     """One block of joins and filters: what is equal to a delta's column has the delta's values."""
     block = flatten(node)
-    near: dict[str, Keys] = {}
+    near: dict[str, Region] = {}
     joined = {name for pair in block.equalities for name in pair}
     for leaf in block.inputs:
         if isinstance(leaf, Scan) and leaf.at in DELTAS:
@@ -103,10 +88,12 @@ def region(node: Join | Filter, known: Known) -> Relation:
     return inside(node, near, known)
 
 
-def inside(node: Relation, near: Mapping[str, Keys], known: Known) -> Relation:
+def inside(node: Relation, near: Mapping[str, Region], known: Known) -> Relation:
     match node:
         case Join():
-            return replace(node, left=inside(node.left, near, known), right=inside(node.right, near, known))
+            large = any(known.worth(s.table) for s in scans(node.right) if s.at in (State.BEFORE, State.AFTER))
+            left, right = inside(node.left, near, known), inside(node.right, near, known)
+            return replace(node, left=left, right=right, lookup=node.lookup and large)
         case Filter():
             return replace(node, source=inside(node.source, near, known))
         case Scan():
@@ -121,10 +108,10 @@ def inside(node: Relation, near: Mapping[str, Keys], known: Known) -> Relation:
             return restrict(node, known)
 
 
-def limited(scan: Scan, near: Mapping[str, Keys]) -> Relation:
+def limited(scan: Scan, near: Mapping[str, Region]) -> Relation:
     result: Relation = scan
     if scan.at in (State.BEFORE, State.AFTER):
         for _, name in scan.columns:
             if name in near:
-                result = Filter(result, near[name].test(name))
+                result = Filter(result, Scalar(near[name].test(col(name).tree, nulls=False)))
     return result

@@ -47,6 +47,11 @@ class Delta:
     rows: pa.Table | None
     logged: int
     """rows in the log, before netting"""
+    updates: pa.Table | None = None
+    """the rows whose keys are in both states; None if the delta is not on the driver, or has no key"""
+
+    def part(self, state: State) -> pa.Table | None:
+        return self.updates if state is State.UPDATES else self.rows
 
 
 class Versioned:
@@ -103,26 +108,28 @@ class Versioned:
             self.bind_large(stored, columns)
             return Delta(shape, None, inserted + deleted)
         rows = net(self.lake.scan(stored.log, self.condition(), [*columns, COUNT]).select([*columns, COUNT]))
-        return Delta(self.bind_small(stored, rows), rows, inserted + deleted)
+        return self.bind_small(stored, rows, inserted + deleted)
 
     def condition(self) -> Predicate:
         """The span's rows, without those of transactions that never committed."""
         orphans = self.control.ticks.open_ticks(self.span.since, self.span.upto)
         return span(TICK, self.span.since, self.span.upto, orphans)
 
-    def bind_small(self, stored: Stored, rows: pa.Table) -> Shape:
+    def bind_small(self, stored: Stored, rows: pa.Table, logged: int) -> Delta:
         counts = rows.column(COUNT).to_numpy()
         name = stored.name.lower()
-        self.states.keep(delta_view(name, State.DELTA.value), rows)
+        self.parts[name, State.DELTA] = lambda: rows
         if stored.base.key is None:
-            return Shape(bool((counts > 0).any()), bool((counts < 0).any()), updates=False)
+            return Delta(Shape(bool((counts > 0).any()), bool((counts < 0).any()), updates=False), rows, logged)
         codes = row_codes(rows.select(list(stored.base.key)))
         both = np.intersect1d(codes[counts > 0], codes[counts < 0])
         updated = np.isin(codes, both)
         removed = ~updated & (counts < 0)
-        self.parts[name, State.UPDATES] = lambda: rows.filter(pa.array(updated))
+        updates = rows.filter(pa.array(updated))
+        self.parts[name, State.UPDATES] = lambda: updates
         self.parts[name, State.REMOVED] = lambda: rows.filter(pa.array(removed)).drop_columns([COUNT])
-        return Shape(bool((~updated & (counts > 0)).any()), bool(removed.any()), bool(updated.any()))
+        shape = Shape(bool((~updated & (counts > 0)).any()), bool(removed.any()), bool(updated.any()))
+        return Delta(shape, rows, logged, updates)
 
     def bind_large(self, stored: Stored, columns: list[str]) -> None:
         name = stored.name.lower()

@@ -131,11 +131,11 @@ def join_change(
 ) -> Signed:
     block = flatten(node)
     parents = ancestors(block, known) if foreign_keys else []
-    inputs = [input_states(leaf, i in parents, shapes, change(leaf)) for i, leaf in enumerate(block.inputs)]
+    inputs = [input_states(leaf, i in parents, shapes, known, change(leaf)) for i, leaf in enumerate(block.inputs)]
     return join_delta(block, inputs, parents)
 
 
-def input_states(leaf: Relation, parent: bool, shapes: Shapes, change: Signed) -> Input:
+def input_states(leaf: Relation, parent: bool, shapes: Shapes, known: Tables, change: Signed) -> Input:
     before, after = at(leaf, State.BEFORE, shapes), at(leaf, State.AFTER, shapes)
     updates, mid = change, after
     if parent and isinstance(leaf, Scan) and leaf.table in shapes:
@@ -143,7 +143,7 @@ def input_states(leaf: Relation, parent: bool, shapes: Shapes, change: Signed) -
         updates = of_scan(leaf, State.UPDATES) if shape.updates else nothing(leaf.names)
         if shape.deletes:
             mid = UnionAll((after, Scan(leaf.table, leaf.columns, State.REMOVED)), leaf.names)
-    return Input(before, after, change, updates, mid)
+    return Input(before, after, change, updates, mid, facts.key(leaf, known))
 
 
 def ancestors(block: Block, known: Tables) -> list[int]:

@@ -19,14 +19,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rollview.algebra.block import Block, assemble
+from rollview.algebra.block import Block, Key, assemble
 from rollview.algebra.block import flatten as flatten
 from rollview.algebra.relation import Relation, keep, union
 from rollview.deltas.signed import Signed
 from rollview.names import COUNT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,7 @@ class Input:
     delta: Signed
     updates: Signed
     mid: Relation
+    key: Key
 
 
 def join_delta(block: Block, inputs: Sequence[Input], parents: Sequence[int]) -> Signed:
@@ -55,12 +56,12 @@ def join_delta(block: Block, inputs: Sequence[Input], parents: Sequence[int]) ->
             for j, other in enumerate(inputs)
             if j != i
         }
-        steps.append(driven(block, delta, standing))
+        steps.append(driven(block, delta, standing, {j: other.key for j, other in enumerate(inputs)}))
     return Signed(union(tuple(steps), (*block.names, COUNT)))
 
 
-def driven(block: Block, delta: Signed, standing: dict[int, Relation]) -> Relation:
+def driven(block: Block, delta: Signed, standing: dict[int, Relation], keys: Mapping[int, Key]) -> Relation:
     """ΔRᵢ ⋈ the other inputs, nearest first."""
-    tree = assemble(delta.relation, standing, block.conjuncts)
+    tree = assemble(delta.relation, standing, block.conjuncts, keys)
     names = (*block.names, COUNT)
     return tree if tree.names == names else keep(tree, names)

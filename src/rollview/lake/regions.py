@@ -1,0 +1,92 @@
+"""What a small change says about where its keys lie: few values, or the few ranges that they cluster in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rollview.algebra.relation import State
+from rollview.lake.arrow import literal
+from rollview.lake.predicates import Predicate, between, either, everything
+from rollview.plan.region import Region
+
+FEW = 100
+RANGES = 12
+GAP = 0.1
+"""two ranges instead of one if the gap between them is at least this share of what they cover"""
+LARGE_BYTES = 4 * 1024 * 1024
+
+COUNTED = (pa.types.is_integer, pa.types.is_date, pa.types.is_timestamp)
+ORDERED = (*COUNTED, pa.types.is_string, pa.types.is_large_string, pa.types.is_decimal)
+Ranges = list[tuple[object, object]]
+
+
+def regions(rows: pa.Table, key: Sequence[str]) -> dict[str, Region]:
+    """The regions of the key columns that have one."""
+    found = {name: region(rows.column(name)) for name in key}
+    return {name: r for name, r in found.items() if r is not None}
+
+
+def region(column: pa.ChunkedArray, few: int = FEW) -> Region | None:
+    """None if there are no values, or none that SQL can spell."""
+    known = pc.drop_null(column)
+    if not len(known) or not any(test(column.type) for test in ORDERED):
+        return None
+    nulls = column.null_count > 0
+    distinct = pc.unique(known)
+    if len(distinct) <= few:
+        return Region(values=tuple(literal(v) for v in distinct.to_pylist()), nulls=nulls)
+    return Region(ranges=tuple((literal(low), literal(high)) for low, high in clusters(known)), nulls=nulls)
+
+
+def clusters(known: pa.ChunkedArray) -> Ranges:
+    """The ranges in which values lie, split at wide gaps; one range where distances mean nothing."""
+    if not any(test(known.type) for test in COUNTED):
+        extremes = pc.min_max(known).as_py()
+        return [(extremes["min"], extremes["max"])]
+    wide = pa.int32() if pa.types.is_date32(known.type) else pa.int64()
+    values = np.unique(known.cast(wide).to_numpy()) if not pa.types.is_integer(known.type) else np.unique(known)
+    gaps = np.diff(values.astype(np.float64))
+    covered, cuts = float(values[-1]) - float(values[0]), []
+    for i in np.argsort(gaps)[::-1][: RANGES - 1]:
+        if gaps[i] < GAP * covered or gaps[i] <= 1:
+            break
+        covered -= gaps[i]
+        cuts.append(int(i))
+    starts = [0, *(i + 1 for i in sorted(cuts))]
+    ends = [*sorted(cuts), len(values) - 1]
+    plain = pa.array(values[[*starts, *ends]]).cast(wide).cast(known.type).to_pylist()
+    return list(zip(plain[: len(starts)], plain[len(starts) :], strict=True))
+
+
+def file_filter(column: str, values: pa.ChunkedArray) -> Predicate:
+    """The files that may hold the values, for pyiceberg."""
+    usable = any(t(values.type) for t in (pa.types.is_integer, pa.types.is_date32, pa.types.is_string))
+    known = pc.drop_null(values)
+    if not usable or not len(known):
+        return everything()
+    return either([between(column, low, high, nulls=values.null_count > 0) for low, high in clusters(known)])
+
+
+class KnownKeys:
+    """The join keys of small deltas, for plan/restrict. `part` gives a delta's rows, or a part of them, if small."""
+
+    def __init__(self, part: Callable[[str, State], pa.Table | None], sizes: Mapping[str, int]) -> None:
+        self.part = part
+        self.sizes = sizes
+        self.found: dict[tuple[str, State, str], Region | None] = {}
+
+    def worth(self, table: str) -> bool:
+        return self.sizes.get(table, 0) >= LARGE_BYTES
+
+    def keys(self, table: str, state: State, column: str) -> Region | None:
+        asked = (table, state, column)
+        if asked not in self.found:
+            rows = self.part(table, state)
+            self.found[asked] = None
+            if rows is not None and column in rows.column_names:
+                self.found[asked] = region(rows.column(column))
+        return self.found[asked]
