@@ -200,6 +200,8 @@ def infer(tree: exp.Expr, types: Mapping[str, str]) -> str:
         case exp.Case():
             branches = [i.args["true"] for i in tree.args["ifs"]] + [tree.args.get("default")]
             return widest(infer(e, types) for e in branches if e is not None)
+        case exp.Extract():
+            return "int"
         case exp.RawString() | exp.DPipe() | exp.Trim() | exp.Substring() | exp.Concat():
             return "string"
         case exp.Array():

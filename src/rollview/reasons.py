@@ -18,7 +18,8 @@ REASONS: dict[str, str] = {
     "RV-POLICY-FULL": "the view's policy is full",
     "RV-SNAPSHOT-EXPIRED": "a snapshot of an attached table that the change is computed from has expired",
     "RV-SOURCE-GAP": "snapshots of an attached table expired before they were captured, so its changes are not known",
-    "RV-SUBQUERY": "subqueries in expressions are not maintained from changes yet",
+    "RV-SUBQUERY": "this form of subquery is not maintained from changes yet",
+    "RV-SUBQUERY-ROWS": "a scalar subquery without aggregate is maintained where a key shows that it finds one row",
     "RV-UPSTREAM-ELSEWHERE": "a view below has passed one of the two ticks without stopping there, so its change is "
     "not known; its SQL is evaluated instead",
     "RV-UPSTREAM-RECOMPUTED": "a view below was recomputed, so there is no delta of it to go on from",

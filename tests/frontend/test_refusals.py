@@ -77,6 +77,9 @@ BAD: list[Refusal] = [
     ("SELECT a, COUNT(*) AS n FROM t GROUP BY (3)", "RV-GROUP-POSITION", (1, 42)),
     ("SELECT a, COUNT(*) AS n FROM t GROUP BY 0", "RV-GROUP-POSITION", (1, 41)),
     ("SELECT a, COUNT(*) AS n FROM t GROUP BY -1", "RV-GROUP-POSITION", (1, 42)),
+    # subqueries
+    ("SELECT a, (SELECT COUNT(*), SUM(a) FROM u) AS m FROM t", "RV-SUBQUERY-COLUMNS", (1, 19)),
+    ("SELECT a, (SELECT a, c FROM u) AS m FROM t", "RV-SUBQUERY-COLUMNS", (1, 19)),
     # windows and limits
     ("SELECT a FROM t WHERE RANK() OVER (ORDER BY a) > 1", "RV-WINDOW-PLACE", (1, 23)),
     ("SELECT SUM(a) OVER w AS n FROM t", "RV-UNKNOWN-WINDOW", (1, 8)),
@@ -124,14 +127,14 @@ NOT_YET: list[Refusal] = [
     ("SELECT a, mode(b) OVER (ORDER BY a) AS n FROM t", "RV-WINDOW", (1, 11)),
     ("SELECT last_value(b) OVER (ORDER BY a) AS n FROM t", "RV-WINDOW-TIES", (1, 8)),
     ("SELECT a FROM t LIMIT 2 + 3", "RV-LIMIT", (1, 23)),
-    ("SELECT a FROM t WHERE a > (SELECT COUNT(*) FROM u)", "RV-SUBQUERY", (1, 35)),
+    ("SELECT SUM((SELECT COUNT(*) FROM u)) AS n FROM t", "RV-SUBQUERY", (1, 20)),
+    ("SELECT a FROM t WHERE a = (SELECT c FROM u)", "RV-SUBQUERY-ROWS", (1, 35)),
     ("SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u GROUP BY a HAVING COUNT(*) = t.b)", "RV-SUBQUERY", (1, 38)),
     (
         "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE EXISTS (SELECT 1 FROM keyed WHERE keyed.v = t.a))",
         "RV-SUBQUERY",
         (1, 68),
     ),
-    ("SELECT a, (SELECT MAX(c) FROM u) AS m FROM t", "RV-SUBQUERY", (1, 19)),
     ("SELECT a FROM t WHERE a > ALL (SELECT a FROM u)", "RV-SUBQUERY", (1, 39)),
     ("SELECT a FROM t UNION ALL BY NAME SELECT a FROM u", "RV-UNION-BY-NAME", (1, 8)),
     ("SELECT MIN(a) AS m FROM t", "RV-AGGREGATE", (1, 8)),

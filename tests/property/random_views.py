@@ -337,12 +337,21 @@ class Views:
         both = Scope([*scope.items, inner], scope.merged)
         where = f" WHERE {self.condition(both, inner)}" if self.chance(0.8) else ""
         own = [c for c in inner.columns if c.kind == INT]
+        if self.chance(0.4):
+            return self.comparison(self.expression(scope, INT, 1), self.scalar(inner, where))
         if self.chance(0.5) or not own:
             return f"({negation}EXISTS (SELECT 1 FROM {inner.sql}{where}))"
         tested = self.expression(scope, INT, 1)
         if self.chance(0.5):
             where = f" WHERE {self.predicate(Scope([inner]), 1)}" if self.chance(0.5) else ""
         return f"(({tested}) {negation}IN (SELECT {self.full(self.rng.choice(own))} FROM {inner.sql}{where}))"
+
+    def scalar(self, inner: Item, where: str) -> str:
+        """A subquery that is one group."""
+        value = self.measure(Scope([inner]))
+        form = self.rng.choice((value, value, f"COALESCE({value}, 1) + COUNT(*)"))
+        having = f" HAVING COUNT(*) > {self.rng.randint(0, 1)}" if self.chance(0.1) else ""
+        return f"(SELECT {form} FROM {inner.sql}{where}{having})"
 
     def along_foreign_key(self, scope: Scope, right: Item) -> str | None:
         for other in scope.items:

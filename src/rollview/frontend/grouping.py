@@ -135,16 +135,26 @@ Having = Callable[[exp.Expr, Callable[[exp.Expr], Scalar]], list[Callable[[Relat
 """A condition, and how to lower its expressions, to what must be done to the relation that it is put on."""
 
 
-def lower_grouping(node: exp.Select, scope: Scope, scalars: Scalars, allocator: Allocator, restrict: Having) -> Lowered:
+Mark = Callable[[exp.Expr, Callable[[exp.Expr], Scalar]], tuple[exp.Expr, list[Callable[[Relation], Relation]]]]
+"""The same for an output: the expression with columns for its subqueries, and how the relation gets these columns."""
+
+
+def lower_grouping(
+    node: exp.Select, scope: Scope, scalars: Scalars, allocator: Allocator, restrict: Having, mark: Mark
+) -> Lowered:
     grouping = Grouping(scope, scalars, allocator)
     items = select_items(node, scope)
     for tree in group_expressions(node.args.get("group"), items, scope):
         grouping.key(tree)
-    outputs = [(name, grouping.above(tree)) for name, tree in items]
+    steps: list[Callable[[Relation], Relation]] = []
+    outputs = []
+    for name, tree in items:
+        rewritten, found = mark(tree, grouping.above)
+        outputs.append((name, grouping.above(rewritten)))
+        steps += found
     having = node.args.get("having")
-    steps = []
     if having is not None:
-        steps = restrict(aliases_replaced(having.this, dict(items), scope), grouping.above)
+        steps += restrict(aliases_replaced(having.this, dict(items), scope), grouping.above)
     relation: Relation = grouping.aggregate()
     for step in steps:
         relation = step(relation)

@@ -12,7 +12,7 @@ from rollview.algebra.scalar import Scalar, col
 from rollview.errors import BrokenInvariant
 from rollview.frontend import subqueries
 from rollview.frontend.generators import Generators, column_list, is_generator, one_row
-from rollview.frontend.grouping import Having, lower_grouping
+from rollview.frontend.grouping import Having, Mark, lower_grouping
 from rollview.frontend.joins import INNER, kind_of, lower_join
 from rollview.frontend.limit import Asked, first_rows, is_limited
 from rollview.frontend.refuse import bad, not_yet, words
@@ -124,12 +124,15 @@ class Lowering:
             for step in subqueries.where(self, where.this, scope, ctes):
                 scope.relation = step(scope.relation)
         if is_grouping(node):
-            return lower_grouping(node, scope, self.scalars, self.allocator, self.having(ctes))
-        relation, columns = self.select_list(node, scope)
+            return lower_grouping(node, scope, self.scalars, self.allocator, self.having(ctes), self.marks(ctes))
+        relation, columns = self.select_list(subqueries.outputs_of(self, node, scope, ctes), scope)
         return Lowered(Project(relation, tuple((c.unique, e) for c, e in columns)), tuple(c for c, _ in columns))
 
     def having(self, ctes: Mapping[str, exp.Query]) -> Having:
         return lambda tree, lower: subqueries.condition(self, tree, lower, ctes)
+
+    def marks(self, ctes: Mapping[str, exp.Query]) -> Mark:
+        return lambda tree, lower: subqueries.Subqueries(self, lower, ctes).columns(tree)
 
     def select_list(self, node: exp.Select, scope: Scope) -> tuple[Relation, list[tuple[Visible, Scalar]]]:
         """The outputs, and the relation that they read: the scope's, or a generator's over it."""

@@ -185,7 +185,7 @@ def marked(node: exp.Expr) -> Scalar | None:
 
 def is_named(item: exp.Expr) -> bool:
     """Does an item of a SELECT list say what its column is called?"""
-    return isinstance(item.unnest(), exp.Alias | exp.Column)
+    return isinstance(item.unnest(), exp.Alias | exp.Column) and marked(item.unnest()) is None
 
 
 def name_of(item: exp.Expr) -> str:

@@ -19,11 +19,12 @@ from rollview.algebra.scalar import Scalar, col, conjunction, literal, operand
 from rollview.errors import BadInput
 from rollview.frontend.generators import is_generator
 from rollview.frontend.refuse import bad, not_yet
+from rollview.frontend.scalar_subqueries import scalar_value
 from rollview.frontend.scalars import is_grouping
 from rollview.frontend.scope import mark_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rollview.frontend.lower import Lowering
     from rollview.frontend.scope import Scope
@@ -65,11 +66,11 @@ def condition(
     whole = tree.unnest()
     parts = [p.unnest() for p in whole.flatten()] if isinstance(whole, exp.And) else [whole]
     steps: list[Step] = []
-    plain = [lower(p) for p in parts if not predicates(p)]
+    plain = [lower(p) for p in parts if not found_in(p)]
     if plain:
         steps.append(selection(plain, correlated))
     for part in parts:
-        if predicates(part):
+        if found_in(part):
             steps += Subqueries(lowering, lower, ctes).conjunct(part, correlated)
     return steps
 
@@ -85,9 +86,28 @@ def selection(parts: Sequence[Scalar], correlated: list[Scalar] | None) -> Step:
     return step
 
 
-def predicates(tree: exp.Expr) -> list[exp.Expr]:
-    """The outermost EXISTS and IN (SELECT …) of an expression."""
-    return [n for n in tree.walk(bfs=False, prune=is_predicate) if is_predicate(n)]
+def outputs_of(lowering: Lowering, node: exp.Select, scope: Scope, ctes: Ctes) -> exp.Select:
+    """The SELECT with a column in the place of every subquery of its list; the scope's relation gets the columns."""
+    if not any(found_in(item) for item in node.expressions):
+        return node
+    subqueries = Subqueries(lowering, lambda part: lowering.scalars.lower(part, scope), ctes)
+    copy = node.copy()
+    copy.set("expressions", [])
+    for item in node.expressions:
+        rewritten, steps = subqueries.columns(item)
+        copy.append("expressions", rewritten)
+        for step in steps:
+            scope.relation = step(scope.relation)
+    return copy
+
+
+def found_in(tree: exp.Expr) -> list[exp.Expr]:
+    """The outermost subqueries of an expression."""
+    return [n for n in tree.walk(bfs=False, prune=is_subquery) if is_subquery(n)]
+
+
+def is_subquery(node: exp.Expr) -> bool:
+    return is_predicate(node) or isinstance(node, exp.Subquery)
 
 
 def is_predicate(node: exp.Expr) -> bool:
@@ -132,18 +152,28 @@ class Subqueries:
         return Scalar(exp.Or(this=equals(a, b).tree, expression=is_null(equals(a, b)).tree))
 
     def marks(self, tree: exp.Expr, correlated: list[Scalar] | None) -> list[Step]:
+        rewritten, steps = self.columns(tree)
+        return [*steps, selection([self.lower(rewritten)], correlated)]
+
+    def columns(self, tree: exp.Expr) -> tuple[exp.Expr, list[Step]]:
         """The expression with a column in the place of every subquery, and the joins that make the columns."""
         steps: list[Step] = []
+        for node in (found := found_in(tree)):
+            if any(isinstance(above, exp.AggFunc) for above in ancestors(node, tree)):
+                raise not_yet("a subquery inside an aggregate", "RV-SUBQUERY", node, "compute it in a subquery of FROM")
+        if not found:
+            return tree, steps
 
         def column(node: exp.Expr) -> exp.Expr:
+            if isinstance(node, exp.Subquery):
+                return scalar_value(self, steps, node)
             found = self.mark(steps, node, lambda pairs: pairs)
             if isinstance(node, exp.Exists) or only_connectives(node, tree):
                 return found
             doubt = self.mark(steps, node, lambda pairs: [is_null(p) for p in (conjunction(pairs),) if p])
             return exp.Paren(this=exp.Case().when(found, exp.true()).when(doubt, exp.Null()).else_(exp.false()))
 
-        rewritten = replaced(tree, column)
-        return [*steps, selection([self.lower(rewritten)], correlated)]
+        return replaced(tree, column), steps
 
     def mark(self, steps: list[Step], node: exp.Expr, test: Callable[[list[Scalar]], list[Scalar]]) -> exp.Expr:
         """The column of a mark join. Every join lowers the subquery for itself, so that no column has two origins."""
@@ -173,9 +203,10 @@ class Subqueries:
         return [(self.lower(o), b) for o, b in zip(operands, inner.outputs, strict=True)]
 
     def inner(self, tree: exp.Expr) -> Inner:
-        query = (tree.this if isinstance(tree, exp.Exists) else tree.args["query"]).unnest()
+        query = (tree.args.get("query") or tree.this).unnest()
         ctes = self.lowering.with_ctes(query, self.ctes)
-        if isinstance(query, exp.Select) and is_plain(query):
+        single = isinstance(tree, exp.Subquery) and query.args.get("distinct")
+        if isinstance(query, exp.Select) and is_plain(query) and not single:
             return self.select(query, ctes, outputs=not isinstance(tree, exp.Exists))
         try:
             lowered = self.lowering.query(query, self.ctes)
@@ -185,17 +216,22 @@ class Subqueries:
             raise
         return Inner(lowered.relation, tuple(col(c.unique) for c in lowered.columns), ())
 
-    def select(self, node: exp.Select, ctes: Ctes, *, outputs: bool) -> Inner:
-        self.lowering.refuse_all_but(PLAIN, node)
+    def rows(self, node: exp.Select, ctes: Ctes) -> tuple[Scope, list[Scalar]]:
+        """What FROM and WHERE give, and the conjuncts that refer to the query around it."""
         scope = self.lowering.from_clause(node, ctes)
         scope.outer = self.lower
         correlated: list[Scalar] = []
         clause = node.args.get("where")
         for step in where(self.lowering, clause.this, scope, ctes, correlated) if clause is not None else ():
             scope.relation = step(scope.relation)
+        return scope, correlated
+
+    def select(self, node: exp.Select, ctes: Ctes, *, outputs: bool) -> Inner:
+        self.lowering.refuse_all_but(PLAIN, node)
+        scope, correlated = self.rows(node, ctes)
         if not outputs and not any(is_generator(item.unalias()) for item in node.expressions):
             return Inner(scope.relation, (), tuple(correlated))
-        relation, columns = self.lowering.select_list(node, scope)
+        relation, columns = self.lowering.select_list(outputs_of(self.lowering, node, scope, ctes), scope)
         return Inner(relation, tuple(e for _, e in columns), tuple(correlated))
 
 
@@ -212,6 +248,12 @@ def within(predicate: Scalar, left: Relation, right: Relation, node: exp.Expr) -
     return predicate
 
 
+def ancestors(node: exp.Expr, root: exp.Expr) -> Iterator[exp.Expr]:
+    while node is not root and node.parent is not None:
+        node = node.parent
+        yield node
+
+
 def only_connectives(node: exp.Expr, root: exp.Expr) -> bool:
     """Is there nothing but AND and OR above the node? Then NULL may as well be FALSE."""
     while node is not root:
@@ -224,10 +266,10 @@ def only_connectives(node: exp.Expr, root: exp.Expr) -> bool:
 
 def replaced(tree: exp.Expr, column: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
     """A copy with every subquery predicate replaced; what to put there is decided where it stands in `tree`."""
-    columns = iter([column(node) for node in predicates(tree)])
+    columns = iter([column(node) for node in found_in(tree)])
 
     def replace(node: exp.Expr) -> exp.Expr:
-        return next(columns) if is_predicate(node) else node
+        return next(columns) if is_subquery(node) else node
 
     return tree.transform(replace)
 
