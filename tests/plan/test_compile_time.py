@@ -85,6 +85,26 @@ def test_nested_aggregates_share_what_they_repeat() -> None:
     assert steps[-1] < 2 * steps[0]
 
 
+def mixed(depth: int) -> str:
+    """DISTINCT, a window, a set operation, a group and a scalar subquery, on top of each other again and again."""
+    text = "SELECT id AS k, next AS g, v FROM t0"
+    for level in range(1, depth + 1):
+        q = f"({text}) x"
+        text = (
+            f"SELECT DISTINCT k, g, v FROM {q}",
+            f"SELECT k, g, COUNT(*) OVER (PARTITION BY g) AS v FROM {q}",
+            f"SELECT k, g, v FROM {q} EXCEPT SELECT id, next, v FROM t{level}",
+            f"SELECT k, COUNT(*) AS g, SUM(v) AS v FROM {q} GROUP BY k",
+            f"SELECT k, g, v FROM {q} WHERE v >= (SELECT COUNT(*) FROM t{level} WHERE t{level}.id = x.k)",
+        )[level % 5]
+    return text
+
+
+def test_ten_levels_of_everything_are_linear() -> None:
+    sizes = [len(maintenance_sql(mixed(depth), "t0")) for depth in (5, 10, 15)]
+    assert sizes[2] - sizes[1] < 1.5 * (sizes[1] - sizes[0])
+
+
 def test_a_wide_union_is_linear() -> None:
     def wide(n: int) -> str:
         return " UNION ALL ".join(f"SELECT id, v FROM t{i % WIDTH}" for i in range(n))

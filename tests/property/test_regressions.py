@@ -139,6 +139,32 @@ SCALAR_SUBQUERIES = {
         "SELECT r.id, (SELECT COUNT(*) FROM s JOIN v ON v.s_id = s.id WHERE s.r_id = r.id AND v.e > 0) AS n FROM r"
     ),
 }
+LATERALS = {
+    "lateral_join": "SELECT r.id, q.c FROM r, LATERAL (SELECT c FROM s WHERE s.r_id = r.id AND s.c < r.a) q",
+    "lateral_left_join": (
+        "SELECT r.id, q.d FROM r LEFT JOIN LATERAL (SELECT c + 1 AS d FROM s WHERE s.r_id = r.id) q ON TRUE"
+    ),
+    "lateral_join_with_a_condition": (
+        "SELECT r.id, q.c FROM r JOIN LATERAL (SELECT c FROM s WHERE s.c > r.b) q ON q.c = r.a"
+    ),
+}
+SPARK_ONLY = {
+    "all_columns_but_some": "SELECT * EXCEPT (a) FROM r",
+    "pivot": "SELECT * FROM (SELECT x, y, p FROM u) PIVOT (SUM(y) FOR x IN (1 AS one, 2 AS two, 3))",
+    "pivot_with_two_aggregates": (
+        "SELECT a, one_n, two_t FROM (SELECT a, b, id FROM r) "
+        "PIVOT (COUNT(*) AS n, SUM(id) AS t FOR b IN (1 AS one, 2 AS two))"
+    ),
+    "unpivot": "SELECT id, k, v FROM r UNPIVOT (v FOR k IN (a, b AS bb))",
+    "unpivot_include_nulls": "SELECT * FROM r UNPIVOT INCLUDE NULLS (v FOR k IN (a, b))",
+    "no_order_at_all": "SELECT x FROM u DISTRIBUTE BY x SORT BY y",
+    "a_generator_in_the_select_list": "SELECT x, explode(array(y, 1)) AS e FROM u WHERE x > 0",
+    "a_generator_with_a_place": "SELECT posexplode(array(y, 1)), x FROM u",
+    "an_outer_generator": "SELECT explode_outer(array_repeat(y, x)) AS e FROM u",
+    "a_lateral_generator": "SELECT u.x, g.e FROM u, LATERAL explode(array(u.x, u.y)) AS g(e) WHERE g.e > 1",
+    "a_generator_of_constants": "SELECT u.x, g.e FROM u JOIN explode(array(1, 2)) AS g(e) ON g.e = u.x",
+}
+"""what DuckDB spells in another way"""
 INTERPLAY = {
     "one_column_under_four_names": "SELECT id AS w, id AS x, id AS y, id + 0 AS z FROM r",
     "a_key_shown_only_under_another_name": "SELECT a, id AS k1, id AS k2 FROM r",
@@ -265,7 +291,7 @@ JOINS = {
 }
 
 
-VIEWS = {**FAILED, **SETS_AND_GENERATORS, **WINDOWS, **TIES, **SCALAR_SUBQUERIES, **INTERPLAY, **JOINS}
+VIEWS = {**FAILED, **SETS_AND_GENERATORS, **WINDOWS, **TIES, **SCALAR_SUBQUERIES, **LATERALS, **INTERPLAY, **JOINS}
 
 
 @pytest.mark.parametrize("sql", VIEWS.values(), ids=VIEWS)
@@ -275,6 +301,13 @@ def test_view(sql: str) -> None:
         check_states(subject, history(Random(seed), 4))
     states = history(Random(3), 3)
     check_on_duckdb(subject, states, spans(states), interpreted=True)
+
+
+@pytest.mark.parametrize("sql", SPARK_ONLY.values(), ids=SPARK_ONLY)
+def test_view_in_spark_s_own_words(sql: str) -> None:
+    subject = Subject.of(sql, TABLES)
+    for seed in range(3):
+        check_states(subject, history(Random(seed), 4))
 
 
 @pytest.mark.parametrize("sql", TIES.values(), ids=TIES)

@@ -15,9 +15,10 @@ from rollview.frontend.generators import Generators, column_list, is_generator, 
 from rollview.frontend.grouping import Having, Mark, lower_grouping
 from rollview.frontend.joins import INNER, kind_of, lower_join
 from rollview.frontend.limit import Asked, first_rows, is_limited
+from rollview.frontend.pivot import pivoted
 from rollview.frontend.refuse import bad, not_yet, words
 from rollview.frontend.scalars import Scalars, has_aggregate, is_grouping
-from rollview.frontend.scope import Allocator, Lowered, Named, Scope, Visible
+from rollview.frontend.scope import Allocator, Lowered, Named, Scope, Visible, listed
 from rollview.frontend.sets import counted, distinct_rows, union_all
 
 if TYPE_CHECKING:
@@ -29,11 +30,8 @@ if TYPE_CHECKING:
 SELECT_PARTS = words(
     "with_ distinct expressions from_ joins laterals where group having windows qualify order limit offset hint"
 )
+ORDERS = ("order", "sort", "cluster", "distribute")
 REFUSED = {
-    "sort": ("SORT BY", "RV-SORT"),
-    "cluster": ("CLUSTER BY", "RV-SORT"),
-    "distribute": ("DISTRIBUTE BY", "RV-SORT"),
-    "pivots": ("PIVOT", "RV-FROM"),
     "sample": ("TABLESAMPLE", "RV-FROM"),
     "version": ("a fixed version of a table", "RV-FROM"),
     "when": ("a fixed version of a table", "RV-FROM"),
@@ -169,7 +167,10 @@ class Lowering:
 
     def item(self, node: exp.Expr, ctes: Mapping[str, exp.Query]) -> Scope:
         """One item of FROM with the joins inside it: ``a``, ``(SELECT …) a``, ``(a JOIN b ON …)``."""
-        return self.joined(self.bare_item(node, ctes), node, ctes)
+        scope = self.bare_item(node, ctes)
+        for pivot in node.args.get("pivots") or ():
+            scope = pivoted(self, scope, pivot)
+        return self.joined(scope, node, ctes)
 
     def bare_item(self, node: exp.Expr, ctes: Mapping[str, exp.Query]) -> Scope:
         if isinstance(node, exp.Values):
@@ -177,7 +178,7 @@ class Lowering:
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Values):
             return self.generators.values(node.this, node)
         if isinstance(node, exp.Subquery):
-            self.refuse_all_but(("this", "alias", "joins", "order"), node)
+            self.refuse_all_but(("this", "alias", "joins", "order", "pivots"), node)
             if not is_join_group(node):
                 return self.named(self.query(node.this, ctes), node)
             if node.alias:
@@ -187,7 +188,7 @@ class Lowering:
             return self.generators.table(node)
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
             raise not_yet(f"{node.key.upper()} in FROM", "RV-FROM", node)
-        self.refuse_all_but(("this", "db", "catalog", "alias", "joins"), node)
+        self.refuse_all_but(("this", "db", "catalog", "alias", "joins", "pivots"), node)
         if not node.db and node.name.lower() in ctes:
             body = ctes[node.name.lower()]
             inner: Mapping[str, exp.Query] = body.meta.get("ctes", {})
@@ -220,7 +221,10 @@ class Lowering:
 
     def join(self, scope: Scope, join: exp.Join, ctes: Mapping[str, exp.Query]) -> None:
         self.refuse_all_but(("this", "on", "using", "method", "side", "kind", "hint"), join)
-        if isinstance(join.this, exp.Lateral) and not isinstance(join.this.this, exp.Subquery):
+        if isinstance(join.this, exp.Lateral) and isinstance(join.this.this, exp.Subquery):
+            subqueries.lateral(self, scope, join, ctes)
+            return
+        if isinstance(join.this, exp.Lateral):
             if kind_of(join) != INNER:
                 raise not_yet("an outer join with a generator", "RV-LATERAL", join, "use LATERAL VIEW OUTER")
             self.generators.beside(join.this, scope, outer=False)
@@ -231,10 +235,10 @@ class Lowering:
 
     def refuse_all_but(self, understood: Collection[str], node: exp.Expr) -> None:
         """What is not understood is refused, never ignored; only the order of rows means nothing in a table."""
-        if node.args.get("order") and not is_limited(node):
+        if any(node.args.get(part) for part in ORDERS) and not is_limited(node):
             self.notes.append("RV-ORDER-IGNORED")
         for part, value in node.args.items():
-            if value and part not in understood:
+            if value and part not in understood and part not in ORDERS:
                 what, code = REFUSED.get(part, (part.strip("_").upper(), "RV-QUERY"))
                 first = value[0] if isinstance(value, list) else value
                 raise not_yet(what, code, first if isinstance(first, exp.Expr) else node)
@@ -262,15 +266,6 @@ def joins_chain(inner: exp.SetOperation, top: exp.SetOperation, *, distinct: boo
 
 def operation(node: exp.SetOperation) -> str:
     return node.key.upper() + ("" if node.args.get("distinct") else " ALL")
-
-
-def listed(columns: tuple[Visible, ...], names: list[str], node: exp.Expr) -> tuple[Visible, ...]:
-    """The columns under the names of an alias's column list, if it has one."""
-    if names and len(names) != len(columns):
-        raise bad(
-            f"{len(names)} names for {len(columns)} columns", "RV-ALIAS-COLUMNS", node, "name all columns, or none"
-        )
-    return tuple(Visible(n, c.unique) for n, c in zip(names, columns, strict=True)) if names else columns
 
 
 def lower(tree: exp.Query, tables: Tables, typer: Typer) -> tuple[Lowered, tuple[str, ...]]:

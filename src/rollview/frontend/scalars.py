@@ -70,10 +70,13 @@ class Scalars:
         """(name, whether the user gave it, expression) of one item of a SELECT list; a star is many."""
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
             star = item if isinstance(item, exp.Star) else item.this
-            if any(star.args.values()):
-                raise not_yet("* EXCEPT", "RV-STAR-EXCEPT", item, "name the columns")
+            if any(value for part, value in star.args.items() if part != "except_"):
+                raise not_yet("* REPLACE", "RV-STAR-REPLACE", item, "name the columns")
             qualifier = item.table if isinstance(item, exp.Column) else None
+            left_out = {scope.resolve(c).column for c in star.args.get("except_") or ()}
             for visible in scope.star(item, qualifier or None):
+                if visible.unique in left_out:
+                    continue
                 yield visible.name, visible.given, col(visible.unique)
             return
         body = item.unalias() if isinstance(item, exp.Alias) else item

@@ -183,6 +183,15 @@ def marked(node: exp.Expr) -> Scalar | None:
     return None if unique is None else col(unique)
 
 
+def listed(columns: tuple[Visible, ...], names: list[str], node: exp.Expr) -> tuple[Visible, ...]:
+    """The columns under the names of an alias's column list, if it has one."""
+    if names and len(names) != len(columns):
+        raise bad(
+            f"{len(names)} names for {len(columns)} columns", "RV-ALIAS-COLUMNS", node, "name all columns, or none"
+        )
+    return tuple(Visible(n, c.unique) for n, c in zip(names, columns, strict=True)) if names else columns
+
+
 def is_named(item: exp.Expr) -> bool:
     """Does an item of a SELECT list say what its column is called?"""
     return isinstance(item.unnest(), exp.Alias | exp.Column) and marked(item.unnest()) is None

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from rollview.algebra import facts
-from rollview.algebra.relation import AntiJoin, Filter, MarkJoin, Relation, SemiJoin
+from rollview.algebra.relation import AntiJoin, Filter, Join, MarkJoin, OuterJoin, Project, Relation, SemiJoin
 from rollview.algebra.scalar import Scalar, col, conjunction, literal, operand
 from rollview.errors import BadInput
-from rollview.frontend.generators import is_generator
+from rollview.frontend.generators import column_list, is_generator
+from rollview.frontend.joins import INNER, LEFT, kind_of
 from rollview.frontend.refuse import bad, not_yet
 from rollview.frontend.scalar_subqueries import scalar_value
 from rollview.frontend.scalars import is_grouping
-from rollview.frontend.scope import mark_column
+from rollview.frontend.scope import Named, Scope, listed, mark_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rollview.frontend.lower import Lowering
-    from rollview.frontend.scope import Scope
 
     Step = Callable[[Relation], Relation]
     Ctes = Mapping[str, exp.Query]
@@ -99,6 +99,39 @@ def outputs_of(lowering: Lowering, node: exp.Select, scope: Scope, ctes: Ctes) -
         for step in steps:
             scope.relation = step(scope.relation)
     return copy
+
+
+def lateral(lowering: Lowering, scope: Scope, join: exp.Join, ctes: Ctes) -> None:
+    """R, LATERAL (SELECT … FROM S WHERE p(R, S)): what refers to R becomes the predicate of a join."""
+    kind = kind_of(join)
+    item, query = join.this, join.this.this.this
+    subqueries = Subqueries(lowering, lambda part: lowering.scalars.lower(part, scope), ctes)
+    if (
+        kind not in (INNER, LEFT)
+        or not isinstance(query, exp.Select)
+        or not is_plain(query)
+        or query.args.get("distinct")
+    ):
+        raise not_yet("a LATERAL subquery of this form", "RV-LATERAL", join, "write it as a join")
+    inner_scope, correlated = subqueries.rows(query, lowering.with_ctes(query, ctes))
+    relation, columns = lowering.select_list(query, inner_scope)
+    if any(not e.columns <= set(relation.names) for _, e in columns):
+        raise not_yet("a LATERAL subquery that shows what is around it", "RV-LATERAL", join, "select it outside")
+    shown = Project(relation, (*((n, col(n)) for n in relation.names), *((v.unique, e) for v, e in columns)))
+    right = Scope.of(shown, Named(item.alias, listed(tuple(v for v, _ in columns), column_list(item), item)))
+    both = Scope(scope.relation, list(scope.items), set(scope.hidden), list(scope.shown))
+    both.join(right)
+    on = join.args.get("on")
+    tests = [*correlated, *([lowering.scalars.lower(on, both)] if on is not None else [])]
+    if kind == LEFT:
+        predicate = conjunction(tests) or literal(True)
+        scope.relation = OuterJoin(scope.relation, shown, within(predicate, scope.relation, shown, join))
+    else:
+        scope.relation = Join(scope.relation, shown)
+        found = conjunction(tests)
+        if found is not None:
+            scope.relation = Filter(scope.relation, within(found, scope.relation, shown, join))
+    scope.join(right)
 
 
 def found_in(tree: exp.Expr) -> list[exp.Expr]:
