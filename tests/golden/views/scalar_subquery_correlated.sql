@@ -106,8 +106,7 @@ FROM (
       (
         -`q_3`.`__moved`
       ) AS `__count`
-    FROM `after`.`stores` AS `stores_2`
-    JOIN (
+    FROM (
       SELECT
         `p_4`.`k` AS `__partner_0`,
         SUM(`p_4`.`__count`) AS `__moved`
@@ -115,6 +114,7 @@ FROM (
       GROUP BY
         `p_4`.`k`
     ) AS `q_3`
+    JOIN `after`.`stores` AS `stores_2`
       ON `stores_2`.`id` = `q_3`.`__partner_0`
     WHERE
       `q_3`.`__moved` <> 0
