@@ -76,7 +76,7 @@ class Views:
         for _ in range(self.rng.choice((0, 0, 0, 1, 2))):
             body = self.query(self.rng.randint(0, 2))
             self.ctes.append((self.name("w"), body))
-        text = self.query(self.rng.randint(0, 4), top=True).sql
+        text = self.query(self.rng.randint(0, 6), top=True).sql
         if self.ctes:
             text = "WITH " + ", ".join(f"{name} AS ({q.sql})" for name, q in self.ctes) + " " + text
         return text

@@ -122,7 +122,7 @@ class Scalars:
                 f"{name}() is not a function of Spark's own, so nothing says that it is deterministic",
                 "RV-UDF",
                 node,
-                "use built-in functions",
+                "use built-in functions, or vouch for it with trust_function",
             )
 
 

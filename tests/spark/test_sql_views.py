@@ -1,0 +1,92 @@
+"""Sets, generators, windows, limits, pivots and subqueries on Spark: named views, refreshed and verified."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.property.random_tables import PARENTS_FIRST, history
+from tests.property.test_regressions import (
+    LATERALS,
+    SCALAR_SUBQUERIES,
+    SETS_AND_GENERATORS,
+    SPARK_ONLY,
+    TIES,
+    WINDOWS,
+)
+from tests.spark.histories import advance, create_tables
+
+import rollview
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+GROUPS = {
+    "spark_only": {**SPARK_ONLY, **LATERALS},
+    "windows": {**TIES, **dict(list(WINDOWS.items())[:14])},
+    "sets": dict(list(SETS_AND_GENERATORS.items())[::2]),
+    "subqueries": dict(list(SCALAR_SUBQUERIES.items())[::2]),
+}
+COLLECTIONS = {
+    "higher_order": "SELECT id, transform(xs, x -> x + id) AS ys, aggregate(xs, 0, (t, x) -> t + x) AS t FROM boxes",
+    "structs_and_maps": "SELECT id, st.a AS a, m['k'] AS k, named_struct('p', st.b, 'q', id) AS s FROM boxes",
+    "exploded_map": "SELECT id, key, value FROM boxes LATERAL VIEW explode(m) e",
+    "exploded_with_place": "SELECT id, pos, col FROM boxes LATERAL VIEW OUTER posexplode(xs) e",
+    "inlined": "SELECT id, inline(array(st, named_struct('a', 0, 'b', 'z'))) FROM boxes",
+    "summed_elements": "SELECT x, COUNT(*) AS n FROM boxes LATERAL VIEW explode(xs) e AS x GROUP BY x",
+}
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_views_are_right_after_every_step(spark: SparkSession, tmp_path: Path, group: str) -> None:
+    rng = Random(7)
+    tables = {t.name: t for t in PARENTS_FIRST}
+    states = history(rng, 3)
+    wh = rollview.open(tmp_path)
+    create_tables(wh, tables)
+    advance(rng, wh, tables, {}, states[0])
+    for name, sql in GROUPS[group].items():
+        wh.create_view(name, sql, policy="strict")
+    for before, after in pairwise(states):
+        advance(rng, wh, tables, before, after)
+        wh.refresh()
+        for name, sql in GROUPS[group].items():
+            verified = wh.verify(name)
+            assert verified.ok, f"{name}: {sql}\nmissing {verified.missing}\nextra {verified.extra}"
+    wh.close()
+
+
+def test_collections(spark: SparkSession, tmp_path: Path) -> None:
+    wh = rollview.open(tmp_path)
+    wh.create_table("boxes", "id INT, xs ARRAY<INT>, st STRUCT<a: INT, b: STRING>, m MAP<STRING, INT>", key=["id"])
+    with wh.transaction() as tx:
+        tx.insert("boxes", [(1, [1, 2], {"a": 1, "b": "x"}, {"k": 1}), (2, [], {"a": 2, "b": None}, {"k": 2, "l": 3})])
+    for name, sql in COLLECTIONS.items():
+        wh.create_view(name, sql, policy="strict")
+    with wh.transaction() as tx:
+        tx.insert("boxes", [(3, [2, None], None, {})])
+        tx.update("boxes", set={"xs": "array(2, 3)"}, where="id = 1")
+        tx.delete("boxes", where="id = 2")
+    wh.refresh()
+    for name in COLLECTIONS:
+        assert wh.verify(name).ok, name
+    wh.close()
+
+
+def test_a_function_that_the_user_vouches_for(spark: SparkSession, tmp_path: Path) -> None:
+    wh = rollview.open(tmp_path)
+    wh.create_table("r", "id INT", key=["id"])
+    wh.spark.udf.register("twice", lambda x: None if x is None else 2 * x, "int")
+    with pytest.raises(rollview.UnsupportedView):
+        wh.create_view("v", "SELECT id, twice(id) AS d FROM r")
+    wh.trust_function("twice")
+    wh.create_view("v", "SELECT id, twice(id) AS d FROM r", policy="strict")
+    with wh.transaction() as tx:
+        tx.insert("r", [(1,), (2,)])
+    wh.refresh("v")
+    assert {tuple(row) for row in wh.table("v").collect()} == {(1, 2), (2, 4)}
+    wh.close()
