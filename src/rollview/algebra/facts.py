@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sqlglot import exp
+
 from rollview.algebra.block import Block, flatten
 from rollview.algebra.nulls import rejects
 from rollview.algebra.relation import (
@@ -22,7 +24,7 @@ from rollview.algebra.relation import (
     Values,
     Window,
 )
-from rollview.algebra.scalar import conjuncts, equated
+from rollview.algebra.scalar import Scalar, conjuncts, equated
 
 if TYPE_CHECKING:
     from rollview.algebra.schema import Tables
@@ -44,7 +46,7 @@ def key(node: Relation, tables: Tables) -> tuple[str, ...] | None:
             shown = {e.column: name for name, e in reversed(node.columns) if e.column is not None}
             return tuple(shown[k] for k in below) if all(k in shown for k in below) else None
         case Filter() | Join():
-            return block_key(node, tables)
+            return first_row_key(node) or block_key(node, tables)
         case UnionAll() | Values() | Generate():
             return None
         case Window():
@@ -132,6 +134,19 @@ def never_null(node: Relation, tables: Tables) -> frozenset[str]:
         case Values():
             columns = zip(node.columns, zip(*node.rows, strict=True), strict=True)
             return frozenset(name for name, values in columns if all(v.is_constant for v in values))
+
+
+def first_row_key(node: Filter | Join) -> tuple[str, ...] | None:
+    """The partition, where only its first row is kept: row_number() = 1."""
+    if not isinstance(node, Filter) or not isinstance(node.source, Window):
+        return None
+    columns = tuple(k.column for k in node.source.partition)
+    numbers = {n for n, w in node.source.columns if w.tree.this.name.lower() == "row_number"}
+    for part in conjuncts(node.predicate):
+        first = isinstance(part.tree, exp.EQ | exp.LTE) and part.tree.expression == exp.Literal.number(1)
+        if first and Scalar(part.tree.this).column in numbers and columns and None not in columns:
+            return tuple(c for c in columns if c is not None)
+    return None
 
 
 def block_key(node: Filter | Join, tables: Tables) -> tuple[str, ...] | None:

@@ -64,9 +64,10 @@ def compiled(sql: str, base: Tables, typer: Typer) -> CompiledView:
     check_resolution(output, lowered)
     definition = normalise(Project(lowered.relation, tuple((c.unique, col(c.unique)) for c in lowered.columns)))
     ties = Ties(base, typer)
-    definition = cast_outputs(ties.settled(align_unions(definition, base, typer)), output, typer)
-    notes = (*notes, *window_notes(definition, ties))
+    # ties first: Spark has no type for a row_number() without an order
+    definition = cast_outputs(align_unions(ties.settled(definition), base, typer), output, typer)
     extent = extent_of(definition, output, base, typer)
+    notes = (*notes, *window_notes(extent, ties))
     if extent.kind is Kind.BAG:
         refuse_ungroupable(output)
     if extent.states is not None and extent.states.floating:
@@ -74,9 +75,9 @@ def compiled(sql: str, base: Tables, typer: Typer) -> CompiledView:
     return CompiledView(sql, output, definition, extent, tables(definition), notes)
 
 
-def window_notes(definition: Relation, ties: Ties) -> list[str]:
+def window_notes(extent: Extent, ties: Ties) -> list[str]:
     notes = ["RV-TIES"] if ties.found else []
-    if any(isinstance(n, Window) and not n.partition for n in walk(definition)):
+    if any(isinstance(n, Window) and not n.partition for n in walk(extent.rows)):
         notes.append("RV-WINDOW-WHOLE")
     return notes
 

@@ -4,7 +4,6 @@ SELECT store, SUM(price) AS total FROM sales GROUP BY store ORDER BY total DESC,
 
 -- generated --------------------------------------------------------------------------
 -- aggregate extent, by store_2
--- note RV-WINDOW-WHOLE
 SELECT
   `q`.`store_2` AS `store_2`,
   `q`.`__count` AS `__count`,

@@ -3,7 +3,7 @@
 SELECT store, id FROM sales QUALIFY ROW_NUMBER() OVER (PARTITION BY store ORDER BY price) = 1
 
 -- generated --------------------------------------------------------------------------
--- keyed extent, by id
+-- keyed extent, by store
 -- note RV-TIES
 SELECT
   `q`.`store` AS `store`,
