@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from rollview import Report, Warehouse
 
+RECURSION = "WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 2) "
+"""before a SELECT it makes a view that cannot be maintained from changes"""
 CITY_SALES = """SELECT city, SUM(price) AS total, COUNT(*) AS n, AVG(price) AS mean
     FROM sales JOIN stores USING (store_id) GROUP BY city"""
 BIG_SALES = """SELECT sale_id, city, category, price FROM sales s

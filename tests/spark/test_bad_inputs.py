@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pyarrow as pa
 import pytest
+from tests.spark.shop import RECURSION
 
 import rollview
 from rollview import RollviewError, Warehouse
@@ -224,7 +225,7 @@ VIEWS: dict[str, tuple[Attempt, str]] = {
     "an_unknown_table": (view("SELECT x FROM nowhere"), "RV-UNKNOWN-TABLE"),
     "a_table_elsewhere": (view("SELECT x FROM spark_catalog.default.stores"), "RV-UNKNOWN-TABLE"),
     "a_table_elsewhere_though_recomputed": (
-        view("SELECT DISTINCT x FROM spark_catalog.default.stores"),
+        view(RECURSION + "SELECT x FROM spark_catalog.default.stores, r"),
         "RV-UNKNOWN-TABLE",
     ),
     "an_unknown_column": (view("SELECT nowhere FROM stores"), "RV-UNKNOWN-COLUMN"),
@@ -232,7 +233,7 @@ VIEWS: dict[str, tuple[Attempt, str]] = {
     "an_unknown_function": (view("SELECT frobnicate(id) FROM stores"), "RV-UDF"),
     "chance": (view("SELECT id, rand() AS r FROM stores"), "RV-NONDETERMINISTIC"),
     "the_clock": (view("SELECT id FROM sales WHERE day < current_date()"), "RV-NONDETERMINISTIC"),
-    "the_clock_though_recomputed": (view("SELECT DISTINCT now() AS n FROM stores"), "RV-NONDETERMINISTIC"),
+    "the_clock_though_recomputed": (view(RECURSION + "SELECT now() AS t FROM r"), "RV-NONDETERMINISTIC"),
     "two_columns_of_one_name": (view("SELECT id, city AS ID FROM stores"), "RV-DUPLICATE-COLUMN"),
     "a_reserved_column": (view("SELECT id AS __count FROM stores"), "RV-RESERVED-NAME"),
     "an_untyped_null": (view("SELECT id, NULL AS n FROM stores"), "RV-VOID-COLUMN"),
@@ -244,7 +245,7 @@ VIEWS: dict[str, tuple[Attempt, str]] = {
     "a_division_by_zero": (view("SELECT id / (id - 1) AS x FROM stores"), "RV-DIVIDE-BY-ZERO"),
     "a_sum_that_overflows": (view("SELECT SUM(x * 5000000000000) AS s FROM bag"), "RV-OVERFLOW"),
     "an_unknown_policy": (view("SELECT id FROM stores", policy="sometimes"), "RV-POLICY"),
-    "a_strict_view_that_must_be_recomputed": (view("SELECT DISTINCT city FROM stores", policy="strict"), "RV-DISTINCT"),
+    "a_strict_view_that_must_be_recomputed": (view(RECURSION + "SELECT n FROM r", policy="strict"), "RV-RECURSIVE"),
     "a_name_that_is_taken": (view("SELECT id FROM stores", name="By_City"), "RV-RELATION-EXISTS"),
     "a_table_replaced_by_a_view": (view("SELECT id FROM bag", name="stores", or_replace=True), "RV-RELATION-EXISTS"),
     "a_hostile_name": (view("SELECT id FROM stores", name="v`; DROP TABLE sales; --"), "RV-NAME"),

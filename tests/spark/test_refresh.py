@@ -10,6 +10,7 @@ from tests.spark.shop import (
     BIG_SALES,
     CITIES,
     CITY_SALES,
+    RECURSION,
     add_sales,
     asked_again,
     checked,
@@ -33,9 +34,7 @@ PAIRS = "SELECT a.price, b.price AS other FROM sales a JOIN sales b ON a.store_i
 VIEWS = {"city_sales": CITY_SALES, "big_sales": BIG_SALES, "cities": CITIES, "pairs": PAIRS}
 """an aggregate, rows with a key, a bag, and a self-join as a bag"""
 
-RECURSIVE = """WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 2)
-    SELECT city, n FROM stores CROSS JOIN r"""
-"""a view that cannot be maintained from changes"""
+RECURSIVE = RECURSION + "SELECT city, n FROM stores CROSS JOIN r"
 
 
 @pytest.fixture(scope="module")
