@@ -129,6 +129,12 @@ SCALAR_SUBQUERIES = {
     ),
     "beside_groups": "SELECT a, COUNT(*) * 10 + (SELECT COUNT(*) FROM s) AS n FROM r GROUP BY a",
     "two_of_them": "SELECT id, (SELECT COUNT(*) FROM s) - (SELECT COUNT(*) FROM u WHERE u.x = r.a) AS n FROM r",
+    "a_window_of_its_own": (
+        "SELECT id, (SELECT SUM(n) FROM (SELECT RANK() OVER (ORDER BY c NULLS LAST) AS n FROM s) q) AS t FROM r"
+    ),
+    "a_column_that_is_called_like_an_alias": (
+        "SELECT a AS c, COUNT(*) AS n FROM r GROUP BY a HAVING COUNT(*) >= (SELECT COUNT(*) FROM s WHERE c = 1)"
+    ),
     "looked_up_by_key": "SELECT s.id, (SELECT a FROM r WHERE r.id = s.r_id) AS a FROM s",
     "below_or": "SELECT id FROM r WHERE b = 1 OR a = (SELECT COUNT(*) FROM s WHERE s.r_id = r.id)",
     "within_exists": (

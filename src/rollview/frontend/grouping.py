@@ -230,7 +230,7 @@ def aliases_replaced(tree: exp.Expr, aliases: Mapping[str, exp.Expr], scope: Sco
 
     def replace(part: exp.Expr) -> exp.Expr:
         named = isinstance(part, exp.Column) and len(part.parts) == 1 and part.name.lower() in known
-        if named and not scope.lookup(part.name, scope.items):
+        if named and not scope.lookup(part.name, scope.items) and not part.find_ancestor(exp.Query):
             return operand(known[part.name.lower()])
         return part
 

@@ -40,8 +40,8 @@ class Windows:
         """The expression with calls in place of its window functions."""
 
         def replace(node: exp.Expr) -> exp.Expr:
-            if not isinstance(node, exp.Window):
-                return node
+            if not isinstance(node, exp.Window) or node.find_ancestor(exp.Query):
+                return node  # a subquery's windows are its own
             window = self.specified(node)
             check(window)
             self.templates.append(window)
