@@ -89,6 +89,10 @@ WINDOWS = {
     "the_first_rows": "SELECT id, a FROM r ORDER BY a DESC NULLS LAST, id LIMIT 2",
     "the_first_rows_by_what_is_not_shown": "SELECT a FROM r ORDER BY b NULLS LAST, id LIMIT 2 OFFSET 1",
     "the_first_rows_by_position": "SELECT id, a + 1 AS c FROM r ORDER BY 2 NULLS LAST, id LIMIT 3",
+    "the_first_rows_of_all_columns": "SELECT * FROM s ORDER BY c NULLS LAST, id LIMIT 2",
+    "the_first_rows_beside_an_unnamed_column": (
+        "SELECT q.n FROM (SELECT r_id + 1, id AS n FROM s ORDER BY c NULLS LAST, id LIMIT 2) q"
+    ),
     "the_first_groups": "SELECT x, COUNT(*) AS n FROM u GROUP BY x ORDER BY COUNT(*) DESC, x NULLS LAST LIMIT 1",
     "the_first_distinct_rows": "SELECT DISTINCT x FROM u ORDER BY x NULLS LAST LIMIT 2",
     "the_first_of_a_union": "SELECT x FROM u UNION ALL SELECT a FROM r ORDER BY x NULLS LAST LIMIT 3",

@@ -13,7 +13,7 @@ from sqlglot import exp
 from rollview.algebra.relation import Filter, Project, Window
 from rollview.algebra.scalar import Scalar, col
 from rollview.frontend.refuse import bad, not_yet
-from rollview.frontend.scope import Allocator, Lowered, Named, Scope, name_of
+from rollview.frontend.scope import Allocator, Lowered, Named, Scope, is_named, name_of
 from rollview.frontend.windows import Windows
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Asked:
         order = node.args.get("order")
         wanted = is_limited(node) and not node.args.get("distinct")
         self.ordered: list[exp.Ordered] = order.expressions if wanted and order is not None else []
-        self.outputs = {name_of(i).lower() for i in node.expressions}
+        self.outputs = {name_of(i).lower() for i in node.expressions if is_named(i)}
         self.bodies = {i.alias.lower(): i.this for i in node.expressions if isinstance(i, exp.Alias)}
         asked = [self.qualify.this] if self.qualify is not None else []
         asked += [self.spelled(o.this) for o in self.ordered if not self.is_output(o.this)]
@@ -124,7 +124,7 @@ def with_key(ordered: exp.Ordered, key: Scalar) -> exp.Ordered:
 def output(tree: exp.Expr, lowered: Lowered) -> Scalar:
     """The output at a position, or of a name."""
     if isinstance(tree, exp.Column):
-        found = [c.unique for c in lowered.columns if c.name.lower() == tree.name.lower()]
+        found = [c.unique for c in lowered.columns if c.given and c.name.lower() == tree.name.lower()]
         if len(found) != 1:
             raise bad(f"the column name {tree.name!r} is ambiguous", "RV-AMBIGUOUS", tree, "qualify it")
         return col(found[0])
