@@ -23,7 +23,7 @@ def windowed(node: Window, rows: Bag) -> Bag:
     elements = sorted(rows.elements(), key=any_order)
     names = node.source.names
     columns = [values(tree.tree, names, elements) for _, tree in node.columns]
-    return Counter(row + new for row, *new_ in zip(elements, *columns, strict=True) for new in [tuple(new_)])
+    return Counter(row + tuple(new) for row, *new in zip(elements, *columns, strict=True))
 
 
 def any_order(row: Row) -> tuple[Any, ...]:

@@ -46,11 +46,9 @@ class Generators:
         made = Generate(source, call, tuple(v.unique for v in visible), outer or name.endswith("_outer"))
         return made, visible
 
-    def lateral_view(self, node: exp.Lateral, scope: Scope) -> None:
-        """R LATERAL VIEW [OUTER] g(…) t AS …: the columns of t beside those of R."""
-        self.beside(node, scope, outer=bool(node.args.get("outer")))
-
-    def beside(self, node: exp.Lateral, scope: Scope, *, outer: bool) -> None:
+    def beside(self, node: exp.Lateral, scope: Scope) -> None:
+        """R LATERAL VIEW [OUTER] g(…) t AS …, or R, LATERAL g(…) AS t(…): the columns of t beside those of R."""
+        outer = bool(node.args.get("outer"))
         scope.relation, visible = self.generate(node.this, scope, column_list(node), outer=outer)
         made = Scope.of(scope.relation, Named(node.alias, visible))
         scope.join(made)

@@ -61,7 +61,7 @@ class Asked:
 
     def answered(self, lowered: Lowered) -> Lowered:
         """The rows with their window functions, those that QUALIFY keeps; hidden columns are no longer visible."""
-        if self.query.args.get("windows") or self.windows.templates:
+        if self.windows.templates:
             assert isinstance(lowered.relation, Project)
             outputs = [e for _, e in lowered.relation.columns]
             relation, outputs = self.windows.put_back(lowered.relation.source, outputs)

@@ -156,7 +156,7 @@ class Lowering:
             return Scope.of(one_row(self.allocator), Named("", ()))
         scope = self.joined(self.item(clause.this, ctes), node, ctes)
         for lateral in node.args.get("laterals") or ():
-            self.generators.lateral_view(lateral, scope)
+            self.generators.beside(lateral, scope)
         return scope
 
     def joined(self, scope: Scope, node: exp.Expr, ctes: Mapping[str, exp.Query]) -> Scope:
@@ -227,7 +227,7 @@ class Lowering:
         if isinstance(join.this, exp.Lateral):
             if kind_of(join) != INNER:
                 raise not_yet("an outer join with a generator", "RV-LATERAL", join, "use LATERAL VIEW OUTER")
-            self.generators.beside(join.this, scope, outer=False)
+            self.generators.beside(join.this, scope)
             if join.args.get("on") is not None:
                 scope.relation = Filter(scope.relation, self.scalars.lower(join.args["on"], scope))
             return
