@@ -10,7 +10,7 @@ query a scan reads BEFORE or AFTER the span, or (a part of) the DELTA, in which 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from rollview.algebra.scalar import Scalar, col
 from rollview.names import COUNT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 class State(Enum):
@@ -334,6 +334,19 @@ def children(node: Relation) -> tuple[Relation, ...]:
             return (node.left, node.right)
         case UnionAll():
             return node.inputs
+
+
+def rebuilt(node: Relation, change: Callable[[Relation], Relation]) -> Relation:
+    """The node over changed children."""
+    match node:
+        case Scan() | Values():
+            return node
+        case Filter() | Project() | Aggregate() | Generate() | Window():
+            return replace(node, source=change(node.source))
+        case Join() | SemiJoin() | AntiJoin() | MarkJoin() | OuterJoin():
+            return replace(node, left=change(node.left), right=change(node.right))
+        case UnionAll():
+            return replace(node, inputs=tuple(change(i) for i in node.inputs))
 
 
 def walk(node: Relation) -> Iterator[Relation]:

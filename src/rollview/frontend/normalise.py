@@ -1,9 +1,10 @@
 """Normalisation: named passes in one ordered tuple, each from relation to relation with the same meaning.
 
 1. `pull_up_projections`  so that joins, filters and scans are one block, whatever subqueries and CTEs said;
-2. `merge_aggregates`     a sum over a join of sums becomes one sum (needs the blocks of 1);
-3. `prune_columns`        when it is known what is used: fewer columns in deltas means more changes cancel;
-4. `place_predicates`     last: blocks become trees of joins again, each predicate at the first join that can test it.
+2. `simplify_outer_joins` an outer join whose padded rows are filtered out joins the block around it;
+3. `merge_aggregates`     a sum over a join of sums becomes one sum (needs the blocks of 1 and 2);
+4. `prune_columns`        when it is known what is used: fewer columns in deltas means more changes cancel;
+5. `place_predicates`     last: blocks become trees of joins again, each predicate at the first join that can test it.
 """
 
 from __future__ import annotations
@@ -32,8 +33,10 @@ from rollview.algebra.relation import (
     Values,
     Window,
     keep,
+    rebuilt,
 )
 from rollview.algebra.scalar import FOLDED, Scalar, col, conjunction, conjuncts
+from rollview.frontend.outer_joins import simplify_outer_joins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -183,19 +186,6 @@ def ones(argument: Scalar | None) -> exp.Expr:
     return exp.Case().when(missing, exp.Literal.number(0)).else_(exp.Literal.number(1))
 
 
-def rebuilt(node: Relation, change: Callable[[Relation], Relation]) -> Relation:
-    """The node over changed children."""
-    match node:
-        case Scan() | Values():
-            return node
-        case Filter() | Project() | Aggregate() | Generate() | Window():
-            return replace(node, source=change(node.source))
-        case Join() | SemiJoin() | AntiJoin() | MarkJoin() | OuterJoin():
-            return replace(node, left=change(node.left), right=change(node.right))
-        case UnionAll():
-            return replace(node, inputs=tuple(change(i) for i in node.inputs))
-
-
 def prune_columns(node: Relation) -> Relation:
     return pruned(node, frozenset(node.names))
 
@@ -279,6 +269,7 @@ def placed(node: Relation) -> Relation:
 
 PASSES: tuple[Callable[[Relation], Relation], ...] = (
     pull_up_projections,
+    simplify_outer_joins,
     merge_aggregates,
     prune_columns,
     place_predicates,

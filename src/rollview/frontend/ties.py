@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from rollview.algebra import facts
-from rollview.algebra.relation import Relation, Window
+from rollview.algebra.relation import Relation, Window, rebuilt
 from rollview.algebra.scalar import Scalar, col
-from rollview.frontend.normalise import rebuilt
 from rollview.frontend.refuse import function_name, not_yet
 from rollview.frontend.windows import called
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from rollview.algebra import facts
-from rollview.algebra.relation import Project, Relation, UnionAll, Window, keep, tables, walk
+from rollview.algebra.relation import Project, Relation, UnionAll, Window, keep, rebuilt, tables, walk
 from rollview.algebra.scalar import Scalar, col
 from rollview.errors import BadInput, BrokenInvariant
 from rollview.frontend.lower import lower
-from rollview.frontend.normalise import normalise, rebuilt
+from rollview.frontend.normalise import normalise
 from rollview.frontend.parse import parse_query
 from rollview.frontend.ties import Ties
 from rollview.names import is_reserved
