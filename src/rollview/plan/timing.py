@@ -1,0 +1,69 @@
+"""At which ticks a view can stop between two refreshes, and its change with ticks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rollview.algebra.relation import Function, Relation, keep
+from rollview.algebra.scalar import col
+from rollview.names import COUNT, TICK
+from rollview.plan.maintain import net
+from rollview.rules.aggregate import aggregate_change
+from rollview.rules.dispatch import Shapes
+from rollview.rules.timed import is_timed, timed_delta
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from rollview.plan.compile import CompiledView
+    from rollview.plan.extent import Extent
+
+SUMS = (Function.COUNT, Function.SUM, Function.AVG)
+"""functions whose states are sums over the rows, so that changes of several ticks add up"""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """`reason` says why a view stops only where a step of propagation ends; None: at every tick."""
+
+    reason: str | None = None
+
+    @property
+    def every_tick(self) -> bool:
+        return self.reason is None
+
+
+def timing(view: CompiledView, views: Container[str] = ()) -> Timing:
+    """`views` are the relations that are views themselves: between their own stops nothing is known of them."""
+    source = view.extent.aggregate.source if view.extent.aggregate is not None else view.extent.rows
+    if not is_timed(source):
+        return Timing("RV-STEPS-OPERATOR")
+    if any(table in views for table in view.reads):
+        return Timing("RV-STEPS-VIEW")
+    return Timing()
+
+
+def additive(extent: Extent) -> bool:
+    """Does the sum of two changes of the extent carry it as far as both, one after the other?"""
+    return extent.aggregate is None or all(m.function in SUMS for m in extent.aggregate.measures)
+
+
+def delta_columns(extent: Extent) -> tuple[str, ...]:
+    """What a view delta stores: the extent's columns, a count for rows, and the tick."""
+    counted = extent.columns if COUNT in extent.columns else (*extent.columns, COUNT)
+    return (*counted, TICK)
+
+
+def maintain_timed(view: CompiledView, shapes: Shapes) -> Relation | None:
+    """The change of the extent per tick, net within each; None if no row can change."""
+    extent = view.extent
+    if extent.aggregate is not None and extent.states is not None:
+        source = timed_delta(extent.aggregate.source, shapes)
+        if source.is_empty:
+            return None
+        keys = (*extent.aggregate.keys, (TICK, col(TICK)))
+        per_tick = replace(extent.aggregate, source=source.relation, keys=keys, grouped=True)
+        return keep(aggregate_change(per_tick, extent.states, source).relation, delta_columns(extent))
+    rows = timed_delta(extent.rows, shapes)
+    return None if rows.is_empty else keep(net(rows), delta_columns(extent))
