@@ -7,15 +7,16 @@ from itertools import accumulate
 
 import pytest
 
+from rollview.catalog import Waiting
 from rollview.errors import BadInput
-from rollview.propagate.intervals import Logged, Period, Rows, Target, Ticks, interval
+from rollview.propagate.intervals import Period, Rows, Target, Ticks, interval
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def waiting(*rows: int) -> list[Logged]:
+def waiting(*rows: int) -> list[Waiting]:
     """Ticks 11, 12, … one minute apart."""
-    return [Logged(11 + i, n, START + timedelta(minutes=i)) for i, n in enumerate(rows)]
+    return [Waiting(11 + i, n, START + timedelta(minutes=i)) for i, n in enumerate(rows)]
 
 
 @pytest.mark.parametrize(
@@ -37,7 +38,7 @@ def test_where_a_step_ends(step: Ticks | Rows | Period | Target, upto: int) -> N
 
 
 def test_equal_commit_times_stay_in_one_period() -> None:
-    moments = [Logged(t, 1, START) for t in (1, 2, 3)]
+    moments = [Waiting(t, 1, START) for t in (1, 2, 3)]
     assert Period(0.1).upto(moments) == 3
 
 

@@ -4,8 +4,9 @@ from rollview.catalog.history import History, HistoryRow
 from rollview.catalog.leases import Holder, Lease, Leases
 from rollview.catalog.marks import Extent, Mark, Marks
 from rollview.catalog.relations import ColumnInfo, Kind, Relation, Relations, State
+from rollview.catalog.steps import Pending, Step, Steps
 from rollview.catalog.store import ControlStore
-from rollview.catalog.ticks import ChangeTotals, TableChange, TickCommit, Ticks
+from rollview.catalog.ticks import ChangeTotals, TableChange, TickCommit, Ticks, Waiting
 
 __all__ = [
     "ChangeTotals",
@@ -20,10 +21,14 @@ __all__ = [
     "Leases",
     "Mark",
     "Marks",
+    "Pending",
     "Relation",
     "Relations",
     "State",
+    "Step",
+    "Steps",
     "TableChange",
     "TickCommit",
     "Ticks",
+    "Waiting",
 ]

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from sqlalchemy import (
     JSON,
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     DateTime,
@@ -25,7 +26,7 @@ from sqlalchemy.types import TypeDecorator
 from rollview.errors import BadInput
 
 VERSION_TABLE = "rollview_version"
-VERSIONS = ("0001",)
+VERSIONS = ("0001", "0002")
 """Every migration, oldest first. The last one is the version that this code reads and writes."""
 
 
@@ -126,6 +127,26 @@ extent = Table(
     Column("relation_id", Integer, ForeignKey(relation.c.id, ondelete="CASCADE"), primary_key=True),
     Column("tick", BigInteger, primary_key=True),
     Column("snapshot_id", BigInteger, nullable=False),
+)
+
+step = Table(
+    "rollview_step",
+    metadata,
+    Column("relation_id", Integer, ForeignKey(relation.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("upto", BigInteger, primary_key=True),
+    Column("since", BigInteger, nullable=False),
+    Column("exact", Boolean, nullable=False),
+    Column("rows", BigInteger, nullable=False),
+    Column("seconds", Double, nullable=False),
+    Column("ended_at", UtcTime, nullable=False),
+)
+
+propagation = Table(
+    "rollview_propagation",
+    metadata,
+    Column("relation_id", Integer, ForeignKey(relation.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("asked", BigInteger, nullable=False),
+    Column("state", JSON, nullable=False),
 )
 
 lease = Table(

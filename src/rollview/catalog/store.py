@@ -10,6 +10,7 @@ from rollview.catalog.leases import Leases
 from rollview.catalog.marks import Marks
 from rollview.catalog.migrate import migrate
 from rollview.catalog.relations import Relations
+from rollview.catalog.steps import Steps
 from rollview.catalog.ticks import Ticks
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class ControlStore:
         self.relations = Relations(self._database)
         self.ticks = Ticks(self._database)
         self.marks = Marks(self._database)
+        self.steps = Steps(self._database)
         self.leases = Leases(self._database)
         self.history = History(self._database)
 

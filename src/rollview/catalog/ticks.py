@@ -7,7 +7,8 @@ state never changes afterwards: an open tick below a committed one will never co
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, func, insert, select, text, update
 
@@ -20,7 +21,6 @@ from rollview.errors import BadInput, BrokenInvariant, SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime
 
     from rollview.catalog.database import Database
 
@@ -56,6 +56,14 @@ class ChangeTotals:
     @property
     def rows(self) -> int:
         return self.inserted + self.deleted
+
+
+class Waiting(NamedTuple):
+    """A committed tick that a view has not taken yet: how many rows it changed below the view, and when."""
+
+    tick: int
+    rows: int
+    committed: datetime
 
 
 class Ticks:
@@ -147,6 +155,20 @@ class Ticks:
                 touched = select(change_rows.c.tick).where(change_rows.c.relation_id.in_(list(ids)))
                 query = query.where(tick_rows.c.tick.in_(touched))
             return tuple(connection.scalars(query.order_by(tick_rows.c.tick)))
+
+    def waiting(self, since: int, upto: int, tables: Iterable[str]) -> tuple[Waiting, ...]:
+        """The committed ticks of the span that changed one of the tables, in order."""
+        rows = func.sum(change_rows.c.inserted + change_rows.c.deleted)
+        with self._database.read() as connection:
+            ids = list(relation_ids(connection, tables).values())
+            query = (
+                select(tick_rows.c.tick, rows, tick_rows.c.committed_at)
+                .join(change_rows, change_rows.c.tick == tick_rows.c.tick)
+                .where(_in_span(tick_rows.c.tick, since, upto), _COMMITTED, change_rows.c.relation_id.in_(ids))
+                .group_by(tick_rows.c.tick, tick_rows.c.committed_at)
+                .order_by(tick_rows.c.tick)
+            )
+            return tuple(Waiting(tick, int(n), at) for tick, n, at in connection.execute(query))
 
     def changes_of(self, table: str, since: int, upto: int) -> dict[int, TableChange]:
         """What each committed tick of the span did to the relation, in tick order."""

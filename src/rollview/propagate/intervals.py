@@ -8,29 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import accumulate
 from typing import Any, Protocol
 
+from rollview.catalog.ticks import Waiting
 from rollview.errors import BadInput
 
 GROWTH = 2.0
 """the most by which a controller widens or narrows from one step to the next"""
 
 
-@dataclass(frozen=True, slots=True)
-class Logged:
-    """A tick that is still to be propagated: how many rows it changed, and when it was committed."""
-
-    tick: int
-    rows: int
-    committed: datetime
-
-
 class Interval(Protocol):
     """Says where the next window ends, given the ticks that wait, in order; never before the first of them."""
 
-    def upto(self, waiting: Sequence[Logged]) -> int: ...
+    def upto(self, waiting: Sequence[Waiting]) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +31,7 @@ class Ticks:
 
     ticks: int
 
-    def upto(self, waiting: Sequence[Logged]) -> int:
+    def upto(self, waiting: Sequence[Waiting]) -> int:
         return waiting[min(self.ticks, len(waiting)) - 1].tick
 
 
@@ -49,7 +41,7 @@ class Rows:
 
     rows: int
 
-    def upto(self, waiting: Sequence[Logged]) -> int:
+    def upto(self, waiting: Sequence[Waiting]) -> int:
         totals = accumulate(w.rows for w in waiting)
         fitting = [w.tick for w, total in zip(waiting, totals, strict=True) if total <= self.rows]
         return fitting[-1] if fitting else waiting[0].tick
@@ -61,7 +53,7 @@ class Period:
 
     seconds: float
 
-    def upto(self, waiting: Sequence[Logged]) -> int:
+    def upto(self, waiting: Sequence[Waiting]) -> int:
         end = waiting[0].committed + timedelta(seconds=self.seconds)
         return [w.tick for w in waiting if w.committed <= end][-1]
 
@@ -74,7 +66,7 @@ class Target:
     rows: int = 1000
     """the next step's rows"""
 
-    def upto(self, waiting: Sequence[Logged]) -> int:
+    def upto(self, waiting: Sequence[Waiting]) -> int:
         return Rows(self.rows).upto(waiting)
 
     def after(self, rows: int, seconds: float) -> Target:
