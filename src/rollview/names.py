@@ -11,6 +11,9 @@ ENGINE_NAMESPACE = "__rollview"
 PROPERTY_TICK = "rollview.tick"
 PROPERTY_PLAN = "rollview.plan"
 PROPERTY_VIEW = "rollview.view"
+PROPERTY_SINCE = "rollview.since"
+PROPERTY_EXACT = "rollview.exact"
+PROPERTY_ASKED = "rollview.asked"
 
 
 def log_table(relation: str) -> str:

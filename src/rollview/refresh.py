@@ -39,7 +39,8 @@ from rollview.plan.maintain import Maintenance, maintain
 from rollview.plan.restrict import restrict
 from rollview.propagate.standing import stands
 from rollview.propagate.states import States
-from rollview.propagate.versioned import Span, Versioned
+from rollview.propagate.versioned import CompiledOf, Span, Versioned, nobody
+from rollview.propagate.view_delta import ViewDelta
 from rollview.report import Report
 from rollview.steps import reached
 
@@ -61,6 +62,7 @@ class Refresh:
         *,
         policy: str | None = None,
         limits: Limits = USUAL,
+        compiled_of: CompiledOf = nobody,
     ) -> None:
         self.lake = lake
         self.control = control
@@ -69,6 +71,7 @@ class Refresh:
         self.compiled = compiled
         self.policy = policy or str(view.definition["policy"])
         self.limits = limits
+        self.compiled_of = compiled_of
         self.phases: dict[str, float] = {}
         self.jobs = JobCounter(lake.spark)
         self.predicted: Estimate | None = None
@@ -98,16 +101,17 @@ class Refresh:
         return self.record(started, clock, span, strategy, reason, applied)
 
     def step(self, span: Span) -> tuple[str, str | None, Applied]:
+        log = ViewLog(self.lake, self.control, self.view)
         if not self.changed(span):
-            self.note(span.upto)
-            return "none", None, Applied(0, 0, 0)
+            return "none", None, self.unchanged(log, span)
         forced = self.forced_recompute(span)
         if forced is not None:
             return "recompute", forced, self.recompute(span)
         assert self.compiled is not None
-        log = ViewLog(self.lake, self.view)
         log.repair(span.since)
-        versioned = Versioned(self.lake, self.control, self.relations, span, limits=self.limits)
+        versioned = Versioned(
+            self.lake, self.control, self.relations, span, limits=self.limits, compiled=self.compiled_of
+        )
         try:
             with self.phase("read"):
                 shapes = versioned.read(scans(self.compiled.definition))
@@ -116,8 +120,7 @@ class Refresh:
                 )
             plan = maintain(self.compiled, shapes, {n: s.base for n, s in self.relations.items()})
             if plan.change is None:
-                self.note(span.upto)
-                return "incremental", None, Applied(0, 0, 0)
+                return "incremental", None, self.unchanged(log, span)
             if any(versioned.lost(scan) for scan in plan.scans):
                 return "recompute", self.admitted("RV-SNAPSHOT-EXPIRED"), self.recompute(span)
             self.predict(plan)
@@ -126,6 +129,12 @@ class Refresh:
             return "incremental", None, self.incremental(plan, versioned, log, span)
         finally:
             versioned.close()
+
+    def unchanged(self, log: ViewLog, span: Span) -> Applied:
+        """The extent is right as it is."""
+        log.cover(span.since, span.upto)
+        self.note(span.upto)
+        return Applied(0, 0, 0)
 
     def changed(self, span: Span) -> bool:
         reads = self.reads()
@@ -146,8 +155,10 @@ class Refresh:
             return "RV-POLICY-FULL"
         if self.compiled is None:
             reason = str(self.view.definition["recompute_reason"])
-        elif broken := [r for r in self.reads() if any(span.holds(t) for t in r.definition.get("breaks", ()))]:
-            reason = "RV-UPSTREAM-RECOMPUTED" if broken[0].relation.kind == "view" else "RV-SOURCE-GAP"
+        elif not all(self.follows(r, span) for r in self.upstream_views()):
+            reason = "RV-UPSTREAM-RECOMPUTED"
+        elif any(self.gap(r, span) for r in self.reads()):
+            reason = "RV-SOURCE-GAP"
         elif not all(stands(self.control, r.name, t) for r in self.upstream_views() for t in (span.since, span.upto)):
             reason = "RV-UPSTREAM-ELSEWHERE"
         elif (
@@ -165,6 +176,16 @@ class Refresh:
                 hint="use policy 'incremental' or 'auto', or refresh with a full policy",
             )
         return reason
+
+    def follows(self, upstream: Stored, span: Span) -> bool:
+        """Is the change of a view below known over the span?"""
+        delta = ViewDelta(self.lake, self.control, upstream)
+        if delta.kept:
+            return delta.reach(span.since).high >= span.upto
+        return not self.gap(upstream, span)
+
+    def gap(self, below: Stored, span: Span) -> bool:
+        return any(span.holds(t) for t in below.definition.get("breaks", ()))
 
     def upstream_views(self) -> list[Stored]:
         return [r for r in self.reads() if r.relation.kind == "view"]
@@ -201,11 +222,17 @@ class Refresh:
             with self.phase("compute"):
                 change = self.computed(query, versioned)
             if change.rows is not None and not change.rows.num_rows:
-                self.note(span.upto)
-                return Applied(0, 0, 0)
+                return self.unchanged(log, span)
             if log.needed:
                 with self.phase("log"):
-                    log.write(self.compiled, change, self.view.extent.tree(), span.upto, may_miss=plan.may_miss)
+                    log.write(
+                        self.compiled,
+                        change,
+                        self.view.extent.tree(),
+                        span.since,
+                        span.upto,
+                        may_miss=plan.may_miss,
+                    )
                 reached("refresh.logged")
             with self.phase("apply"):
                 applied = self.apply(applier, plan, change)
@@ -256,7 +283,7 @@ class Refresh:
 
     def mark_break(self, tick: int) -> None:
         """Views above cannot go on from this view's log across a recompute."""
-        if self.view.definition.get("logged"):
+        if self.view.definition.get("logged") and "delta" not in self.view.definition:
             breaks = [*self.view.definition.get("breaks", ()), tick]
             relation = self.control.relations.update_definition(
                 self.view.name, {**self.view.definition, "breaks": breaks}

@@ -33,6 +33,7 @@ def status(control: ControlStore) -> Listing:
                 "state": relation.state,
                 "policy": relation.definition.get("policy"),
                 "tick": at,
+                "mark": None if mark.high_water_mark is None else max(mark.high_water_mark, at or 0),
                 "behind": behind(control, relation, at or 0, last),
                 "strategy": newest[0].strategy if newest else None,
                 "reason": newest[0].reason if newest else relation.definition.get("recompute_reason"),

@@ -20,12 +20,14 @@ from rollview.frontend.references import is_ours, references
 from rollview.frontend.refuse import bad
 from rollview.frontend.scalars import Scalars
 from rollview.lake.jobs import JobCounter
-from rollview.lake.lake import EXTENT_PROPERTIES, Lake
+from rollview.lake.lake import EXTENT_PROPERTIES, LOG_PROPERTIES, Lake
 from rollview.lake.typer import SparkTyper
 from rollview.names import PROPERTY_PLAN, PROPERTY_TICK, PROPERTY_VIEW
 from rollview.plan.compile import CompiledView, check_output, compile_view
 from rollview.plan.emit import emit, sql
 from rollview.plan.extent import Kind
+from rollview.plan.timing import additive
+from rollview.propagate.layout import Layout
 from rollview.propagate.states import States
 from rollview.refresh import fingerprint
 from rollview.report import Report
@@ -149,12 +151,26 @@ class Views:
         )
         return Report(name, "recompute", reason, 0, tick, inserted=rows, seconds=seconds, jobs=jobs.count)
 
-    def start_logging(self, upstream: Stored) -> None:
+    def start_logging(self, upstream: Stored, relations: Mapping[str, Stored]) -> None:
         """A view that another view reads keeps its own view delta from now on."""
         if upstream.relation.kind == "view" and not upstream.definition.get("logged"):
-            self.lake.create_log(upstream.log, upstream.base.columns)
+            upstream = self.start_delta(upstream, relations)
+            if "delta" not in upstream.definition:
+                self.lake.create_log(upstream.log, upstream.base.columns)
             reached("start_logging.created")
             self.control.relations.update_definition(upstream.name, {**upstream.definition, "logged": True})
+
+    def start_delta(self, view: Stored, relations: Mapping[str, Stored]) -> Stored:
+        """From now on the view has a place for its view delta, if changes of its extent add up."""
+        compiled = self.compiled(view, relations)
+        if "delta" in view.definition or compiled is None or not additive(compiled.extent):
+            return view
+        columns = self.lake.schema(self.lake.select_all(view.extent.tree()))
+        layout = Layout(compiled.extent.kind, compiled.extent.key, columns)
+        self.lake.drop(view.log)
+        self.lake.create_table(view.log, layout.delta, LOG_PROPERTIES)
+        reached("start_delta.created")
+        return stored(self.control.relations.update_definition(view.name, {**view.definition, "delta": layout.plain()}))
 
     def compute(
         self, view: Stored, compiled: CompiledView | None, relations: Mapping[str, Stored], output: Schema, tick: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -17,10 +18,10 @@ from rollview.apply.fold import fold, settle
 from rollview.apply.held import held, newest
 from rollview.capture.attached import Attached
 from rollview.capture.managed import Committer, Transaction
-from rollview.catalog import ControlStore
+from rollview.catalog import ControlStore, Step
 from rollview.catalog.database import parse_location
 from rollview.catalog.stored import Stored, all_stored, stored
-from rollview.errors import BadInput, BrokenInvariant, NotYetSupported, SourceError
+from rollview.errors import BadInput, BrokenInvariant, SourceError
 from rollview.frontend.references import respelled
 from rollview.lake.lake import Lake, user_table
 from rollview.lake.session import check_session, local_session
@@ -29,12 +30,16 @@ from rollview.limits import USUAL, Limits
 from rollview.names import COUNT, TICK
 from rollview.plan.emit import emit
 from rollview.plan.explain import Explanation, explain
+from rollview.propagate import intervals
 from rollview.propagate.log_rows import log_rows
 from rollview.propagate.standing import tables_below
 from rollview.propagate.states import States, reader_at
-from rollview.refresh import Refresh
+from rollview.propagate.versioned import Span
+from rollview.propagate.view_delta import ViewDelta
+from rollview.propagate.visible_changes import visible_changes
 from rollview.registry import Registry
 from rollview.report import Listing, Report, Verification
+from rollview.roll import Roll
 from rollview.statements import Create, Drop, Explain, RefreshView, Show, parse_statement, refuse_write
 from rollview.status import history, ready, status
 from rollview.verify.audit import audit
@@ -178,7 +183,7 @@ class Warehouse:
         below = [n for n in self._views.reads(sql, relations) if relations[n].relation.kind == "view"]
         for upstream in below:
             with self._registry.lease(upstream):
-                self._views.start_logging(stored(ready(self._control, upstream, "view")))
+                self._views.start_logging(stored(ready(self._control, upstream, "view")), relations)
         tick = self.tick
         for upstream in self._needed(below) if below else ():
             self._refresh_one(upstream, tick)
@@ -208,6 +213,49 @@ class Warehouse:
             return reports[wanted[0]]
         return [r for n, r in reports.items() if not wanted or n in wanted]
 
+    def propagate(
+        self, name: str, upto: int | datetime | None = None, *, step: int | Mapping[str, float] | None = None
+    ) -> list[Step]:
+        """Compute and store a view's changes up to a tick (default: the last), without applying them.
+
+        `step` bounds each step: a number of ticks, {"rows": n}, {"seconds": s}, or {"target": s} for steps of about s
+        seconds. The view's rows stay as they are: `apply` or `refresh` takes the changes along, `table(name, at=…)`
+        shows them.
+        """
+        interval = intervals.interval(step)
+        wanted = self._stored(name, "view").name.lower()
+        needed = self._needed([wanted])
+        self._capture(needed)
+        tick = self._target(upto)
+        for below in needed:
+            if below != wanted:
+                self._refresh_one(below, tick)
+        self._settle(wanted, tick)
+        with self._registry.lease(wanted):
+            self._views.start_delta(self._stored(wanted, "view"), all_stored(self._control))
+            return self._roll(wanted).propagate(tick, interval)
+
+    def apply(self, name: str, to: int | datetime | None = None) -> Report:
+        """Roll a view to a tick that its view delta reaches, forward or back (default: as far as it reaches)."""
+        view = self._stored(name, "view").name.lower()
+        with self._registry.lease(view):
+            roll = self._roll(view)
+            return roll.apply_to(roll.reach().high if to is None else self._target(to))
+
+    def _roll(self, name: str, policy: str | None = None) -> Roll:
+        relations = all_stored(self._control)
+        view = relations[name]
+        return Roll(
+            self._lake,
+            self._control,
+            relations,
+            view,
+            self._views.compiled(view, relations),
+            policy=policy,
+            limits=self._limits,
+            compiled_of=lambda below: self._views.compiled(below, relations),
+        )
+
     # --- reading --------------------------------------------------------------------------------------
 
     def table(self, name: str, at: int | datetime | None = None) -> Any:
@@ -223,27 +271,53 @@ class Warehouse:
         finally:
             states.close()
 
+    def snapshot(self, at: int | datetime) -> Snapshot:
+        """Every table and view as of one tick."""
+        return Snapshot(self, self._target(at))
+
     def changes(self, name: str, since: int | datetime, upto: int | datetime | None = None) -> Any:
-        """The signed changes of a table in (since, upto]: its columns, `__count` and `__tick`."""
+        """The signed changes of a table or view in (since, upto]: its columns, `__count` and `__tick`."""
         target = self._stored(name)
         self._capture([name.lower()])
-        last = self._target(upto)
-        if target.relation.kind == "view":
-            last = min(last, held(self._lake, self._control, target))
-        if target.relation.kind == "view" and not target.definition.get("logged"):
-            raise NotYetSupported(
-                f"the view delta of {name} is not stored",
-                code="RV-NO-VIEW-DELTA",
-                hint="it is stored for views that another view reads",
-            )
-        first = self._target(since)
+        first, last = self._target(since), self._target(upto)
         target = self._stored(name)  # its columns may have changed
         if any(first < t <= last for t in target.definition.get("breaks", ())):
             raise SourceError(
                 f"not all changes of {name} since tick {first} are known", code="RV-SOURCE-GAP", hint="ask since later"
             )
         columns = [*(c.name for c in target.base.columns), COUNT, TICK]
-        return self._lake.run(log_rows(self._control, target, columns, first, last))
+        if target.relation.kind != "view":
+            return self._lake.run(log_rows(self._control, target, columns, first, last))
+        applied = held(self._lake, self._control, target)
+        reach = ViewDelta(self._lake, self._control, target).reach(applied)
+        if target.definition.get("logged") and "delta" not in target.definition:
+            return self._lake.run(log_rows(self._control, target, columns, first, min(last, applied)))
+        last = min(last, reach.high)
+        if first not in reach or last not in reach:
+            raise BadInput(
+                f"the view delta of {name} covers ticks {reach.low} to {reach.high}, not {first} to {last}",
+                code="RV-NO-VIEW-DELTA",
+                hint="it is stored for views that another view reads, and by wh.propagate",
+            )
+        relations = all_stored(self._control)
+        states = States(self._lake, self._control, relations)
+        try:
+            compiled = self._views.compiled(target, relations)
+            return self._lake.run(visible_changes(states, target, compiled, Span(first, last)))
+        finally:
+            states.close()
+
+    def _query_at(self, statement: str, tick: int) -> Any:
+        """A query over the states at a tick."""
+        relations = all_stored(self._control)
+        text = respelled(statement, relations)
+        for name in self._views.reads(text, relations):
+            self._settle(name, tick)
+        states = States(self._lake, self._control, relations)
+        try:
+            return self._lake.run(states.query(text, tick))
+        finally:
+            states.close()
 
     def sql(self, statement: str) -> Any:
         """Any statement; unqualified names mean the warehouse's. A DataFrame, or what a view's statement gives."""
@@ -319,12 +393,7 @@ class Warehouse:
             return Report(view.name, "none", None, found.tick, found.tick, seconds=time.perf_counter() - clock)
         self._settle(name, upto)
         with self._registry.lease(name):
-            relations = all_stored(self._control)
-            view = self._stored(name, "view")
-            compiled = self._views.compiled(view, relations)
-            return Refresh(
-                self._lake, self._control, relations, view, compiled, policy=policy, limits=self._limits
-            ).run(upto)
+            return self._roll(name.lower(), policy).refresh_to(upto)
 
     def _settle(self, name: str, upto: int) -> None:
         """Managed tables, or those below a view, hold every committed tick up to `upto`."""
@@ -376,6 +445,22 @@ class Warehouse:
         for target in all_stored(self._control).values():
             if target.relation.kind == "table":
                 settle(self._lake, self._control, target, self.tick, self._limits)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A warehouse at one tick: all that is read through it is of that moment."""
+
+    _warehouse: Warehouse = field(repr=False)
+    tick: int
+
+    def table(self, name: str) -> Any:
+        """A Spark DataFrame of a table or view at the tick."""
+        return self._warehouse.table(name, at=self.tick)
+
+    def sql(self, query: str) -> Any:
+        """A query over tables and views at the tick."""
+        return self._warehouse._query_at(query, self.tick)
 
 
 def check_policy(policy: str) -> None:

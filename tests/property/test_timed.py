@@ -19,7 +19,9 @@ from rollview.algebra.interpreter import Bag, Source, evaluate
 from rollview.algebra.relation import Scan, State, scans
 from rollview.names import COUNT, TICK
 from rollview.plan.emit import emit, sql, table
+from rollview.plan.extent import EXTENT
 from rollview.plan.timing import delta_columns, maintain_timed, timing
+from rollview.plan.visible import CHANGED, timed_view_delta
 from rollview.rules.dispatch import Shape
 
 BATCH = 20
@@ -96,6 +98,28 @@ def test_any_tick_to_any_later_tick(batch: int) -> None:
             plan = maintain_timed(span.subject.view, span.shapes)
             change = Counter() if plan is None else plain(evaluate(plan, span.source()))
             span.check(change)
+
+
+@pytest.mark.parametrize("batch", range(-(-seeds(60) // BATCH)))
+def test_what_readers_of_an_aggregate_see_at_every_tick(batch: int) -> None:
+    for seed in range(batch * BATCH, (batch + 1) * BATCH):
+        for span in spans(seed):
+            extent = span.subject.view.extent
+            if extent.states is None:
+                continue
+            plan = maintain_timed(span.subject.view, span.shapes)
+            stored = Counter() if plan is None else plain(evaluate(plan, span.source()))
+            right = [span.recomputed(t) for t in range(len(span.states))]
+
+            scanned = {CHANGED: (delta_columns(extent), stored), EXTENT: (extent.columns, right[0])}
+            seen = plain(evaluate(timed_view_delta(extent), lambda table, _, found=scanned: found[table]))  # type: ignore[misc]
+            for tick in range(1, len(span.states)):
+                step = Step(span.subject.tables, span.states[tick], span.states[tick])
+                shown = Counter(span.subject.read(step, right[tick - 1]))
+                for row, n in seen.items():
+                    if row[-1] == tick:
+                        shown[row[:-2]] += row[-2] * n
+                assert plain(shown) == span.subject.read(step, right[tick]), f"tick {tick}"
 
 
 def on_duckdb(span: Span) -> Bag:

@@ -6,15 +6,12 @@ commit each; the commit carries the tick, so a fold is never done twice.
 
 from __future__ import annotations
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from sqlglot import exp
 
 from rollview.apply.compact import compact
 from rollview.apply.held import held
 from rollview.apply.merge import Applier, Change
-from rollview.capture.net import row_codes
+from rollview.capture.net import counted
 from rollview.catalog import ControlStore, TableChange
 from rollview.catalog.stored import Stored
 from rollview.lake.lake import Lake
@@ -79,18 +76,3 @@ def read(lake: Lake, stored: Stored, tick: int, columns: list[str], *, small: bo
         query = query.group_by(*(n.copy() for n in names))
         count = exp.Sum(this=count)
     return Change(lake.bind(FOLDING, query.select(exp.alias_(count, COUNT, quoted=True))), None)
-
-
-def counted(rows: pa.Table) -> pa.Table:
-    """Equal elementary rows as one row with their count."""
-    columns = rows.drop_columns([COUNT])
-    codes = row_codes(pa.table([unsigned_zero(c) for c in columns.columns], columns.column_names))
-    shown, first = np.unique(codes, return_index=True)
-    totals = np.zeros(int(codes.max()) + 1, dtype=np.int64)
-    np.add.at(totals, codes, rows.column(COUNT).to_numpy())
-    return columns.take(pa.array(first)).append_column(COUNT, pa.array(totals[shown], pa.int64()))
-
-
-def unsigned_zero(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """0.0 for -0.0, which SQL holds equal."""
-    return pc.add(column, pa.scalar(0, column.type)) if pa.types.is_floating(column.type) else column

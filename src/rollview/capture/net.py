@@ -40,6 +40,21 @@ def net(rows: pa.Table) -> pa.Table:
     return rows.take(pa.array(at)).set_column(rows.schema.get_field_index(COUNT), COUNT, signs)
 
 
+def counted(rows: pa.Table) -> pa.Table:
+    """Equal elementary rows as one row with their count."""
+    columns = rows.drop_columns([COUNT])
+    codes = row_codes(pa.table([unsigned_zero(c) for c in columns.columns], columns.column_names))
+    shown, first = np.unique(codes, return_index=True)
+    totals = np.zeros(int(codes.max()) + 1, dtype=np.int64)
+    np.add.at(totals, codes, rows.column(COUNT).to_numpy())
+    return columns.take(pa.array(first)).append_column(COUNT, pa.array(totals[shown], pa.int64()))
+
+
+def unsigned_zero(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """0.0 for -0.0, which SQL holds equal."""
+    return pc.add(column, pa.scalar(0, column.type)) if pa.types.is_floating(column.type) else column
+
+
 def row_codes(rows: pa.Table) -> NDArray[np.int64]:
     """One code per row, equal iff the rows are equal (NULL equals NULL, floats by their bits)."""
     columns = [_codes(pa.concat_arrays(c.chunks) if c.num_chunks else _none(c)) for c in rows.columns]

@@ -261,6 +261,9 @@ class Lake:
         stamped = rows.withColumns({COUNT: F.lit(1).cast("bigint"), TICK: F.lit(tick).cast("bigint")})
         self.append(ref, stamped, properties)
 
+    def stamped(self, rows: DataFrame, tick: int) -> DataFrame:
+        return rows.withColumn(TICK, F.lit(tick).cast("bigint"))
+
     def append_delta(self, ref: TableRef, rows: DataFrame, tick: int, properties: Mapping[str, str]) -> None:
         """Netted signed rows into a change log, as elementary ones."""
         count = F.col(sql(ident(COUNT)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rollview.algebra.relation import Function, Relation, keep
+from rollview.algebra.relation import Function, OuterJoin, Relation, keep, walk
 from rollview.algebra.scalar import col
 from rollview.names import COUNT, TICK
 from rollview.plan.maintain import net
@@ -46,7 +46,9 @@ def timing(view: CompiledView, views: Container[str] = ()) -> Timing:
 
 def additive(extent: Extent) -> bool:
     """Does the sum of two changes of the extent carry it as far as both, one after the other?"""
-    return extent.aggregate is None or all(m.function in SUMS for m in extent.aggregate.measures)
+    if extent.aggregate is not None:
+        return all(m.function in SUMS for m in extent.aggregate.measures)
+    return not any(isinstance(n, OuterJoin) for n in walk(extent.rows))  # whose changes may delete what is not there
 
 
 def delta_columns(extent: Extent) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from rollview.lake.arrow import arrow_schema
 from rollview.lake.lake import Lake, to_table
 from rollview.names import delta_view
 from rollview.propagate.standing import stands
+from rollview.propagate.view_delta import ViewDelta
 
 
 class States:
@@ -72,11 +73,34 @@ class States:
         return known
 
     def view_at(self, view: Stored, tick: int) -> Any:
-        """A view as it is stored, or its SQL where it has never stood."""
+        """A view as it is stored, or rolled there by its view delta, or its SQL where neither leads."""
         found = stands(self.control, view.name, tick)
-        if found is None:
+        if found is not None:
+            return reader_at(view, found.snapshot_id)
+        rolled = self.rolled(view, tick)
+        if rolled is None:
             return self.lake.run(self.query(view.definition["sql"], tick))
-        return reader_at(view, found.snapshot_id)
+        return reader_over(view, self.keep(delta_view(view.name, f"rolled{tick}"), rolled))
+
+    def extent_at(self, view: Stored, tick: int) -> exp.Table:
+        """The extent's own rows at a tick where it stood or can be rolled to."""
+        found = stands(self.control, view.name, tick)
+        if found is not None:
+            return versioned(view.extent.tree(), found.snapshot_id)
+        rolled = self.rolled(view, tick)
+        if rolled is None:
+            raise SourceError(f"{view.name} has no state at tick {tick}", code="RV-NO-STATE")
+        return self.keep(delta_view(view.name, f"rolled{tick}"), rolled)
+
+    def rolled(self, view: Stored, tick: int) -> exp.Query | None:
+        """The extent plus the view delta, if that leads to the tick. Nothing is applied."""
+        mark = self.control.marks.mark(view.name)
+        delta = ViewDelta(self.lake, self.control, view)
+        if mark.applied_tick is None or mark.extent_snapshot is None or not delta.kept:
+            return None
+        if tick not in delta.reach(mark.applied_tick):
+            return None
+        return delta.extent_at(tick, mark.applied_tick, versioned(view.extent.tree(), mark.extent_snapshot))
 
     def query(self, sql: str, tick: int) -> str:
         """A user's own SQL over the states at a tick."""
@@ -95,6 +119,16 @@ def versioned(tree: exp.Table, snapshot: int) -> exp.Table:
     copy = tree.copy()
     copy.set("version", exp.Version(this="VERSION", expression=exp.Literal.number(snapshot), kind="AS OF"))
     return copy
+
+
+def reader_over(view: Stored, rows: exp.Table) -> exp.Expr:
+    """The reader's query over other rows of the extent's form."""
+    query = sqlglot.parse_one(view.definition["reader"], read="spark")
+    for found in list(query.find_all(exp.Table)):
+        other = rows.copy()
+        other.set("alias", found.args.get("alias"))
+        found.replace(other)
+    return query
 
 
 def reader_at(view: Stored, snapshot: int) -> exp.Expr:

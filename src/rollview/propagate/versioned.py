@@ -17,15 +17,27 @@ from rollview.algebra.relation import Scan, State
 from rollview.capture.net import net, row_codes
 from rollview.catalog import ControlStore
 from rollview.catalog.stored import Stored
+from rollview.errors import BrokenInvariant
 from rollview.lake.lake import Lake
 from rollview.lake.predicates import Predicate, span
 from rollview.limits import USUAL, Limits
 from rollview.names import COUNT, TICK, delta_view
-from rollview.plan.emit import ident, table
+from rollview.plan.compile import CompiledView
+from rollview.plan.emit import emit, ident, table
 from rollview.plan.merge import column
+from rollview.plan.visible import CHANGED, view_delta
+from rollview.propagate.layout import elementary
 from rollview.propagate.log_rows import log_rows
 from rollview.propagate.states import States
+from rollview.propagate.view_delta import ViewDelta
 from rollview.rules.dispatch import Shape
+
+CompiledOf = Callable[[Stored], CompiledView | None]
+"""a view below, compiled"""
+
+
+def nobody(view: Stored) -> CompiledView | None:
+    raise BrokenInvariant(f"nobody compiles {view.name}", code="RV-NOT-COMPILED")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +77,14 @@ class Versioned:
         span: Span,
         *,
         limits: Limits = USUAL,
+        compiled: CompiledOf = nobody,
     ) -> None:
         self.lake = lake
         self.control = control
         self.relations = relations
         self.span = span
         self.small_rows = limits.small_rows
+        self.compiled = compiled
         self.states = States(lake, control, relations)
         self.deltas: dict[str, Delta] = {}
         self.parts: dict[tuple[str, State], Callable[[], pa.Table | exp.Query]] = {}
@@ -103,12 +117,26 @@ class Versioned:
     def delta(self, stored: Stored, columns: list[str], logged: tuple[int, int]) -> Delta:
         inserted, deleted = logged
         keyed = stored.base.key is not None
+        if ViewDelta(self.lake, self.control, stored).keeps_states:
+            return self.derived(stored, columns, inserted)
         if inserted + deleted > self.small_rows:
             shape = Shape(inserted > 0, deleted > 0, keyed and inserted > 0 and deleted > 0)
             self.bind_large(stored, columns)
             return Delta(shape, None, inserted + deleted)
         rows = net(self.lake.scan(stored.log, self.condition(), [*columns, COUNT]).select([*columns, COUNT]))
         return self.bind_small(stored, rows, inserted + deleted)
+
+    def derived(self, view: Stored, columns: list[str], logged: int) -> Delta:
+        """What readers of an aggregate saw change: its groups before the span and after it, where a state moved."""
+        compiled = self.compiled(view)
+        assert compiled is not None
+        delta = ViewDelta(self.lake, self.control, view)
+        moved = delta.layout.net_query(delta.query(self.span.since, self.span.upto))
+        changed = self.states.keep(delta_view(view.name, CHANGED), moved)
+        before = self.states.extent_at(view, self.span.since)
+        query = emit(view_delta(compiled.extent), lambda scan: (changed if scan.table == CHANGED else before).copy())
+        rows = elementary(self.lake.fetch(query)).select([*columns, COUNT])
+        return self.bind_small(view, net(rows), logged)
 
     def condition(self) -> Predicate:
         """The span's rows, without those of transactions that never committed."""

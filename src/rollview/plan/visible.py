@@ -1,0 +1,130 @@
+"""What readers of a view see change when its extent changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from rollview.algebra.relation import (
+    Aggregate,
+    Filter,
+    Function,
+    Generate,
+    Join,
+    Measure,
+    Project,
+    Relation,
+    Scan,
+    SemiJoin,
+    State,
+    UnionAll,
+    Window,
+    keep,
+)
+from rollview.algebra.scalar import Scalar, col, conjunction, equal, literal
+from rollview.deltas.signed import Signed, rows_as
+from rollview.names import COUNT, PREFIX, TICK
+from rollview.plan.extent import EXTENT, Extent
+from rollview.plan.maintain import net
+
+CHANGED = "__changed"
+"""the name by which the change of an extent is scanned"""
+
+
+def view_delta(extent: Extent, *, may_miss: bool = False) -> Relation:
+    """Δ of the view's visible rows, from the change of its extent and the extent before it."""
+    if extent.states is None:
+        changed: Relation = Scan(CHANGED, tuple((c, c) for c in (*extent.columns, COUNT)))
+        if may_miss:
+            changed = found(extent, changed)
+        shown = extent.reader.names
+        return net(Signed(keep(changed, (*shown, COUNT))))
+    states = tuple(s.name for s in extent.states.all)
+    marked = tuple((k, f"{PREFIX}of_{k}") for k in extent.key)
+    before = Scan(EXTENT, tuple((c, c) for c in (*extent.key, *states)), State.BEFORE)
+    old: Relation = before
+    if extent.key and not extent.reads_all:
+        keys = Scan(CHANGED, marked)
+        same = conjunction(equal(col(k), col(m)) for k, m in marked)
+        assert same is not None
+        old = SemiJoin(before, keys, same)
+    change = Scan(CHANGED, tuple((c, c) for c in (*extent.key, *states)))
+    both = UnionAll((old, change), (*extent.key, *states))
+    summed = Aggregate(
+        both,
+        tuple((k, col(k)) for k in extent.key),
+        tuple(Measure(s, Function.SUM, col(s)) for s in states),
+        grouped=bool(extent.key),
+    )
+    new: Relation = summed
+    if extent.key:
+        new = Filter(summed, Scalar(exp.GT(this=col(COUNT).tree, expression=exp.Literal.number(0))))
+    lost, gained = (rows_as(read(extent.reader, rows), n) for rows, n in ((old, -1), (new, 1)))
+    return net(Signed(UnionAll((lost, gained), (*extent.reader.names, COUNT))))
+
+
+def found(extent: Extent, changed: Relation) -> Relation:
+    """The change, without the deletions that find nothing in the extent."""
+    before = Scan(EXTENT, tuple((c, c) for c in extent.columns), State.BEFORE)
+    marked = tuple((f"{PREFIX}of_{k}", col(k)) for k in extent.key)
+    lost = Project(Filter(changed, Scalar(exp.LT(this=col(COUNT).tree, expression=exp.Literal.number(0)))), marked)
+    same = conjunction(equal(col(k), col(m)) for k, (m, _) in zip(extent.key, marked, strict=True))
+    assert same is not None
+    gained = Filter(changed, Scalar(exp.GT(this=col(COUNT).tree, expression=exp.Literal.number(0))))
+    return UnionAll((gained, rows_as(SemiJoin(before, lost, same), -1)), changed.names)
+
+
+def read(reader: Relation, rows: Relation) -> Relation:
+    """The reader over other rows of the extent's form."""
+    match reader:
+        case Scan():
+            return rows
+        case Filter():
+            return Filter(read(reader.source, rows), reader.predicate)
+        case Generate() | Window():
+            return replace(reader, source=read(reader.source, rows))
+        case Project():
+            return Project(read(reader.source, rows), reader.columns)
+    raise TypeError(type(reader).__name__)
+
+
+def timed_view_delta(extent: Extent) -> Relation:
+    """Δ of an aggregate's visible rows at every tick: its columns, `__count` and `__tick`.
+
+    A group that moves at tick t is, just before t, the sum of its states before the span and of its changes with ticks
+    < t; and at t of those with ticks ≤ t. What readers see of the first is lost, of the second gained.
+    """
+    assert extent.states is not None
+    states = tuple(s.name for s in extent.states.all)
+    moments = (*extent.key, TICK)
+    events = Aggregate(Scan(CHANGED, tuple((c, c) for c in moments)), tuple((c, col(c)) for c in moments), ())
+    before = Scan(EXTENT, tuple((c, c) for c in (*extent.key, *states)), State.BEFORE)
+    start = Project(before, (*((c, col(c)) for c in before.names), (TICK, literal(0))))
+    changes = Scan(CHANGED, tuple((c, c) for c in (*extent.key, *states, TICK)))
+    past = UnionAll((start, changes), tuple(f"{PREFIX}of_{c}" for c in changes.names))
+
+    def at(earlier: type[exp.Binary]) -> Relation:
+        """The groups that move, as of each moment."""
+        same = [equal(col(k), col(f"{PREFIX}of_{k}")) for k in extent.key]
+        when = Scalar(earlier(this=col(f"{PREFIX}of_{TICK}").tree, expression=col(TICK).tree))
+        predicate = conjunction([*same, when])
+        summed = Aggregate(
+            Join(events, past, predicate),
+            tuple((c, col(c)) for c in moments),
+            tuple(Measure(s, Function.SUM, col(f"{PREFIX}of_{s}")) for s in states),
+        )
+        if not extent.key:
+            return summed
+        return Filter(summed, Scalar(exp.GT(this=col(COUNT).tree, expression=exp.Literal.number(0))))
+
+    lost, gained = (rows_as(riding(extent.reader, at(earlier)), n) for earlier, n in ((exp.LT, -1), (exp.LTE, 1)))
+    both = Signed(UnionAll((lost, gained), (*extent.reader.names, TICK, COUNT)))
+    return keep(net(both), (*extent.reader.names, COUNT, TICK))
+
+
+def riding(reader: Relation, rows: Relation) -> Relation:
+    """The reader over rows that carry a tick, which rides along."""
+    shown = read(reader, rows)
+    assert isinstance(shown, Project)
+    return Project(shown.source, (*shown.columns, (TICK, col(TICK))))

@@ -1,0 +1,262 @@
+"""Propagate and apply as separate steps: the view delta runs ahead, and the view is rolled to any tick that it reaches.
+
+Propagate appends to the view delta, in steps that can be bounded; it never writes the extent. Apply adds up the view
+delta from the tick that the extent holds to the tick that is wanted (or takes it back), in one commit; it never reads
+base tables.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from rollview.algebra.relation import scans
+from rollview.apply.applied import Applied
+from rollview.apply.compact import compact
+from rollview.apply.merge import Applier, Change
+from rollview.catalog import Step
+from rollview.catalog.steps import Reach
+from rollview.errors import BadInput, RollviewError
+from rollview.lake.regions import KnownKeys
+from rollview.names import COUNT, TICK
+from rollview.plan.emit import emit
+from rollview.plan.extent import Kind
+from rollview.plan.maintain import Maintenance, maintain
+from rollview.plan.restrict import restrict
+from rollview.plan.timing import maintain_timed, timing
+from rollview.propagate.intervals import Interval, Target
+from rollview.propagate.layout import elementary
+from rollview.propagate.standing import stands, tables_below
+from rollview.propagate.states import versioned
+from rollview.propagate.timed import TimedVersioned
+from rollview.propagate.versioned import Span, Versioned
+from rollview.propagate.view_delta import ViewDelta
+from rollview.refresh import CHANGE, Refresh
+from rollview.report import Report
+from rollview.steps import reached
+
+
+class Roll(Refresh):
+    """Propagation and application of one view; the caller holds its lease."""
+
+    @property
+    def delta(self) -> ViewDelta:
+        return ViewDelta(self.lake, self.control, self.view)
+
+    def reach(self) -> Reach:
+        """The ticks that the view delta leads to from where the view stands."""
+        return self.delta.reach(self.since())
+
+    @property
+    def exact(self) -> bool:
+        """Can the view stop at every tick?"""
+        views = {n for n, s in self.relations.items() if s.relation.kind == "view"}
+        return self.compiled is not None and timing(self.compiled, views).every_tick
+
+    # --- propagate ------------------------------------------------------------------------------------
+
+    def propagate(self, upto: int, interval: Interval | None = None) -> list[Step]:
+        """Carry the high-water mark to `upto`, step by step; every step is complete in itself."""
+        self.refuse_untimely()
+        mark = self.reach().high
+        self.delta.cut(mark)
+        done: list[Step] = []
+        while mark < upto:
+            clock = time.perf_counter()
+            end = self.next_end(mark, upto, interval)
+            step = self.propagate_step(Span(mark, end), clock)
+            if isinstance(interval, Target):
+                interval = interval.after(self.delta_rows, step.seconds)
+            done.append(step)
+            mark = end
+        return done
+
+    def next_end(self, mark: int, upto: int, interval: Interval | None) -> int:
+        if interval is None:
+            return upto
+        waiting = self.control.ticks.waiting(mark, upto, tables_below(self.control, self.view.name))
+        if not waiting:
+            return upto
+        end = interval.upto(waiting)
+        return upto if end == waiting[-1].tick else end
+
+    def refuse_untimely(self) -> None:
+        if self.compiled is None or not self.delta.kept:
+            raise BadInput(
+                f"the changes of {self.view.name} do not add up, so they cannot be stored ahead of the view",
+                code="RV-NOT-PROPAGATED",
+                hint=f"wh.refresh({self.view.name!r}) computes and applies them in one step",
+            )
+
+    def propagate_step(self, span: Span, clock: float) -> Step:
+        assert self.compiled is not None
+        exact = self.exact
+        self.delta_rows = 0
+        if not self.changed(span):
+            step = Step(span.since, span.upto, exact=True, seconds=time.perf_counter() - clock)
+            self.delta.nothing(step)
+            return step
+        if not exact:
+            self.refuse_gaps(span)
+        made = TimedVersioned if exact else Versioned
+        source = made(self.lake, self.control, self.relations, span, limits=self.limits, compiled=self.compiled_of)
+        try:
+            with self.phase("read"):
+                shapes = source.read(scans(self.compiled.definition))
+            self.delta_rows = sum(d.rows.num_rows if d.rows is not None else d.logged for d in source.deltas.values())
+            if exact:
+                plan = maintain_timed(self.compiled, shapes)
+            else:
+                plan = maintain(self.compiled, shapes, {n: s.base for n, s in self.relations.items()}).change
+            if plan is not None and any(source.lost(scan) for scan in scans(plan)):
+                raise BadInput(
+                    f"a state of a table below {self.view.name} at tick {span.since} or {span.upto} has expired",
+                    code="RV-SNAPSHOT-EXPIRED",
+                    hint=f"wh.refresh({self.view.name!r})",
+                )
+            rows: Any = None
+            if plan is not None:
+                self.sizes = {n: self.base_bytes(n) for n in self.compiled.reads}
+                known = KnownKeys(lambda table, state: source.deltas[table].part(state), self.sizes)
+                small = all(d.rows is not None for d in source.deltas.values())
+                query = emit(restrict(plan, known), source.bind, lookups=small)
+                with self.phase("compute"):
+                    change = self.computed(query, source)
+                rows = change.rows if change.rows is not None else self.lake.run(self.lake.select_all(change.name))
+                if not exact:
+                    rows = self.stamped(rows, span.upto)
+            step = Step(span.since, span.upto, exact, seconds=time.perf_counter() - clock)
+            if rows is None:
+                self.delta.nothing(step)
+                return step
+            with self.phase("append"):
+                return self.delta.append(rows, step)
+        finally:
+            source.close()
+
+    def refuse_gaps(self, span: Span) -> None:
+        """A view over views can only go where those have gone."""
+        for below in self.upstream_views():
+            if not self.follows(below, span) or not all(
+                stands(self.control, below.name, t) for t in (span.since, span.upto)
+            ):
+                raise BadInput(
+                    f"{below.name} does not stand at ticks {span.since} and {span.upto}, or was recomputed in between",
+                    code="RV-UPSTREAM-ELSEWHERE",
+                    hint=f"wh.refresh({self.view.name!r})",
+                )
+
+    def stamped(self, rows: Any, tick: int) -> Any:
+        if isinstance(rows, pa.Table):
+            return rows.append_column(TICK, pa.array(np.full(rows.num_rows, tick), pa.int64()))
+        return self.lake.stamped(rows, tick)
+
+    # --- apply ----------------------------------------------------------------------------------------
+
+    def apply_to(self, tick: int) -> Report:
+        """Roll the extent to a tick, forward or back."""
+        started, clock = datetime.now(UTC), time.perf_counter()
+        since = self.since()
+        if tick == since:
+            return Report(self.view.name, "none", None, since, since, seconds=time.perf_counter() - clock)
+        span = Span(since, tick)
+        reach = self.reach()
+        back = stands(self.control, self.view.name, tick) if tick < since else None
+        if tick not in reach and back is None:
+            raise self.impossible(tick, since, reach)
+        try:
+            with self.jobs.here():
+                applied = self.rolled(span) if tick in reach else self.restored(span, back.snapshot_id if back else 0)
+        except RollviewError as error:
+            self.record(started, clock, span, "failed", error.code, Applied(0, 0, 0), error=error.message)
+            raise
+        return self.record(started, clock, span, "apply", None, applied)
+
+    def rolled(self, span: Span) -> Applied:
+        delta, layout = self.delta, self.delta.layout
+        low, high = sorted((span.since, span.upto))
+        sign = 1 if span.upto > span.since else -1
+        total = delta.count(low, high)
+        with self.phase("read"):
+            if total <= self.limits.small_rows:
+                rows = layout.net(delta.rows(low, high), sign) if total else None
+            else:
+                frame = self.lake.run(layout.net_query(delta.query(low, high), sign)).persist()
+                rows = frame
+        if rows is None or (total <= self.limits.small_rows and not rows.num_rows):
+            self.note(span.upto)
+            return Applied(0, 0, 0)
+        small = total <= self.limits.small_rows
+        grows = small and not layout.keeps_states and bool((rows.column(COUNT).to_numpy() > 0).all())
+        if grows:
+            rows = elementary(rows)
+        plan = Maintenance(layout.kind, None, inserts_only=grows)
+        applier = Applier(self.lake, self.view.extent, self.properties(span), limits=self.limits)
+        try:
+            change = Change(self.lake.bind(CHANGE, rows), rows if small else None)
+            with self.phase("apply"):
+                applied = self.apply(applier, plan, change)
+        finally:
+            self.lake.unbind([CHANGE])
+        self.delta_rows = total
+        reached("apply.rolled")
+        self.note(span.upto)
+        reached("apply.noted")
+        with self.phase("compact"):
+            compact(self.lake, self.control, self.view, span.upto)
+        return applied
+
+    def restored(self, span: Span, snapshot: int) -> Applied:
+        """Back to a snapshot of the extent that is still there."""
+        rows = self.lake.run(self.lake.select_all(versioned(self.view.extent.tree(), snapshot)))
+        order = self.compiled.extent.key if self.compiled and self.compiled.extent.kind is not Kind.BAG else ()
+        with self.phase("apply"):
+            self.lake.overwrite(self.view.extent, rows, self.properties(span), order=order)
+        reached("apply.rolled")
+        self.note(span.upto)
+        return Applied(self.lake.live_rows(self.view.extent), 0, 0)
+
+    def impossible(self, tick: int, since: int, reach: Reach) -> BadInput:
+        """Why a view cannot be rolled to a tick, and where it can."""
+        name = self.view.name
+        kept = [e.tick for e in self.control.marks.extents(name)]
+        near = sorted({*reach.nearest(tick), *(t for t in kept if t < since)}, key=lambda t: abs(t - tick))[:2]
+        possible = " or ".join(str(t) for t in sorted(near))
+        if tick > reach.high:
+            return BadInput(
+                f"the view delta of {name} is complete up to tick {reach.high}, not to {tick}",
+                code="RV-BEYOND-MARK",
+                hint=f"wh.propagate({name!r}, upto={tick}) first, or wh.refresh({name!r}, to={tick})",
+            )
+        if tick < reach.low:
+            return BadInput(
+                f"{name} cannot be rolled back to tick {tick}: its view delta reaches back to {reach.low}",
+                code="RV-NO-WAY-BACK",
+                hint=f"the nearest possible tick is {possible}",
+            )
+        return BadInput(
+            f"{name} cannot stop at tick {tick}: it lies inside a step whose changes have no ticks of their own",
+            code="RV-NO-STOP",
+            hint=f"the nearest possible ticks are {possible}",
+        )
+
+    # --- refresh over a view delta that is ahead ------------------------------------------------------
+
+    def refresh_to(self, upto: int) -> Report:
+        """A refresh goes on from the view delta where there is one, and past it where it must."""
+        if not self.delta.kept:
+            return self.run(upto)
+        reach = self.reach()
+        if reach.high == self.since() or self.policy == "full" or (upto <= reach.high and upto not in reach):
+            return self.run(upto)
+        if upto <= reach.high:
+            return self.apply_to(upto)
+        if self.exact:
+            self.propagate(upto)
+            return self.apply_to(upto)
+        self.apply_to(reach.high)
+        return self.run(upto)
