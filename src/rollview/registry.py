@@ -26,6 +26,8 @@ from rollview.steps import reached
 
 NAME = re.compile(r"[^\W\d]\w{0,127}")
 PATIENCE = 120.0
+ACCESS = ("versioned", "present")
+"""how a table's rows can be read: as of a version, or only as they are"""
 
 
 class Registry:
@@ -72,7 +74,10 @@ class Registry:
         key: Sequence[str] | None,
         foreign_keys: Mapping[str, str],
         cluster: Sequence[str],
+        access: str,
     ) -> None:
+        if access not in ACCESS:
+            raise BadInput(f"there is no access {access!r}", code="RV-ACCESS", hint=", ".join(ACCESS))
         with self.making(name):
             schema = parse_schema(columns)
             refuse_unfit(schema)
@@ -80,7 +85,7 @@ class Registry:
             refuse_unknown(name, schema, cluster)
             if base.key is None:
                 refuse_ungroupable(schema)
-            target = stored(self.register("table", base, {"cluster": list(cluster)}))
+            target = stored(self.register("table", base, {"cluster": list(cluster), "access": access}))
             reached("create_table.registered")
             self.lake.create_log(target.log, schema)
             reached("create_table.logged")

@@ -8,6 +8,7 @@ base tables.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -27,11 +28,14 @@ from rollview.plan.emit import emit
 from rollview.plan.extent import Kind
 from rollview.plan.maintain import Maintenance, maintain
 from rollview.plan.restrict import restrict
-from rollview.plan.timing import maintain_timed, timing
+from rollview.plan.timing import maintain_timed, summarised, timing
+from rollview.propagate.asked import can_be_asked
 from rollview.propagate.intervals import Interval, Target
 from rollview.propagate.layout import elementary
+from rollview.propagate.observe import LakeObserver
+from rollview.propagate.present import Present
 from rollview.propagate.standing import stands, tables_below
-from rollview.propagate.states import versioned
+from rollview.propagate.states import PRESENT, versioned
 from rollview.propagate.timed import TimedVersioned
 from rollview.propagate.versioned import Span, Versioned
 from rollview.propagate.view_delta import ViewDelta
@@ -59,10 +63,22 @@ class Roll(Refresh):
 
     # --- propagate ------------------------------------------------------------------------------------
 
-    def propagate(self, upto: int, interval: Interval | None = None) -> list[Step]:
-        """Carry the high-water mark to `upto`, step by step; every step is complete in itself."""
+    def propagate(
+        self,
+        upto: int,
+        interval: Interval | None = None,
+        each: Mapping[str, Interval | None] | None = None,
+        driver: str = "rolling",
+    ) -> list[Step]:
+        """Carry the high-water mark to `upto`, step by step; every step is complete in itself.
+
+        `each` gives tables intervals of their own, and `driver` the way to ask; both for tables that show only their
+        present.
+        """
         self.refuse_untimely()
         mark = self.reach().high
+        if self.present:
+            return self.compensated(mark, upto, lambda table: (each or {}).get(table, interval), driver)
         self.delta.cut(mark)
         done: list[Step] = []
         while mark < upto:
@@ -74,6 +90,23 @@ class Roll(Refresh):
             done.append(step)
             mark = end
         return done
+
+    @property
+    def present(self) -> bool:
+        """Does a table below show only its present?"""
+        return any(r.definition.get("access") == PRESENT for r in self.reads())
+
+    def compensated(self, mark: int, upto: int, interval: Callable[[str], Interval | None], driver: str) -> list[Step]:
+        assert self.compiled is not None
+        if not can_be_asked(summarised(self.compiled)) or self.upstream_views():
+            raise BadInput(
+                f"{self.view.name} is not a join of tables, and one of them shows only its present",
+                code="RV-PRESENT-VIEW",
+                hint="selections, projections and inner joins of tables, and aggregates over them, can be compensated",
+            )
+        observer = LakeObserver(self.lake, self.control, self.relations)
+        driven = Present(self.lake, self.control, self.relations, self.view, self.compiled, observer)
+        return driven.run(mark, upto, driver, interval)
 
     def next_end(self, mark: int, upto: int, interval: Interval | None) -> int:
         if interval is None:
@@ -248,9 +281,12 @@ class Roll(Refresh):
 
     def refresh_to(self, upto: int) -> Report:
         """A refresh goes on from the view delta where there is one, and past it where it must."""
-        if not self.delta.kept:
+        if not self.delta.kept and not self.present:
             return self.run(upto)
         reach = self.reach()
+        if self.present:
+            self.propagate(upto)
+            return self.apply_to(upto)
         if reach.high == self.since() or self.policy == "full" or (upto <= reach.high and upto not in reach):
             return self.run(upto)
         if upto <= reach.high:

@@ -32,12 +32,13 @@ from rollview.plan.emit import emit
 from rollview.plan.explain import Explanation, explain
 from rollview.propagate import intervals
 from rollview.propagate.log_rows import log_rows
+from rollview.propagate.present import DRIVERS
 from rollview.propagate.standing import tables_below
-from rollview.propagate.states import States, reader_at
+from rollview.propagate.states import PRESENT, States, reader_at
 from rollview.propagate.versioned import Span
 from rollview.propagate.view_delta import ViewDelta
 from rollview.propagate.visible_changes import visible_changes
-from rollview.registry import Registry
+from rollview.registry import PATIENCE, Registry
 from rollview.report import Listing, Report, Verification
 from rollview.roll import Roll
 from rollview.statements import Create, Drop, Explain, RefreshView, Show, parse_statement, refuse_write
@@ -120,10 +121,12 @@ class Warehouse:
         key: Sequence[str] | None = None,
         foreign_keys: Mapping[str, str] | None = None,
         cluster: Sequence[str] | None = None,
+        access: str = "versioned",
     ) -> None:
         """A managed table. `columns` as in CREATE TABLE; without `key` it is a bag. `foreign_keys` maps columns to the
-        table whose key they refer to, such as {"store_id": "stores"}; `cluster` lays the rows out (default: by key)."""
-        self._registry.create_table(name, columns, key, foreign_keys or {}, cluster or ())
+        table whose key they refer to, such as {"store_id": "stores"}; `cluster` lays the rows out (default: by key).
+        With access "present" it is never read as of an earlier version, as if it lived in another system."""
+        self._registry.create_table(name, columns, key, foreign_keys or {}, cluster or (), access)
 
     def attach(
         self,
@@ -191,6 +194,9 @@ class Warehouse:
         for table in self._views.reads(sql, relations):
             if relations[table].relation.kind == "table":
                 settle(self._lake, self._control, relations[table], tick, self._limits)
+        if any(relations[t].definition.get("access") == PRESENT for t in self._views.reads(sql, relations)):
+            with self._control.leases.hold("writer", wait=PATIENCE):  # so that the present stays at one tick
+                return self._views.create(name, sql, policy, checked, relations, self.tick)
         return self._views.create(name, sql, policy, checked, relations, tick)
 
     def drop_view(self, name: str) -> None:
@@ -214,15 +220,25 @@ class Warehouse:
         return [r for n, r in reports.items() if not wanted or n in wanted]
 
     def propagate(
-        self, name: str, upto: int | datetime | None = None, *, step: int | Mapping[str, float] | None = None
+        self,
+        name: str,
+        upto: int | datetime | None = None,
+        *,
+        step: int | Mapping[str, float] | None = None,
+        steps: Mapping[str, int | Mapping[str, float]] | None = None,
+        driver: str = "rolling",
     ) -> list[Step]:
         """Compute and store a view's changes up to a tick (default: the last), without applying them.
 
         `step` bounds each step: a number of ticks, {"rows": n}, {"seconds": s}, or {"target": s} for steps of about s
         seconds. The view's rows stay as they are: `apply` or `refresh` takes the changes along, `table(name, at=…)`
-        shows them.
+        shows them. For tables that show only their present, `steps` bounds each by its name, and `driver` is
+        "rolling", "stepwise" or "propagate".
         """
         interval = intervals.interval(step)
+        each = {table.lower(): intervals.interval(s) for table, s in (steps or {}).items()}
+        if driver not in DRIVERS:
+            raise BadInput(f"there is no driver {driver!r}", code="RV-DRIVER", hint=", ".join(DRIVERS))
         wanted = self._stored(name, "view").name.lower()
         needed = self._needed([wanted])
         self._capture(needed)
@@ -233,7 +249,7 @@ class Warehouse:
         self._settle(wanted, tick)
         with self._registry.lease(wanted):
             self._views.start_delta(self._stored(wanted, "view"), all_stored(self._control))
-            return self._roll(wanted).propagate(tick, interval)
+            return self._roll(wanted).propagate(tick, interval, each, driver)
 
     def apply(self, name: str, to: int | datetime | None = None) -> Report:
         """Roll a view to a tick that its view delta reaches, forward or back (default: as far as it reaches)."""
@@ -393,7 +409,11 @@ class Warehouse:
             return Report(view.name, "none", None, found.tick, found.tick, seconds=time.perf_counter() - clock)
         self._settle(name, upto)
         with self._registry.lease(name):
-            return self._roll(name.lower(), policy).refresh_to(upto)
+            roll = self._roll(name.lower(), policy)
+            if roll.present:
+                self._views.start_delta(roll.view, roll.relations)
+                roll = self._roll(name.lower(), policy)
+            return roll.refresh_to(upto)
 
     def _settle(self, name: str, upto: int) -> None:
         """Managed tables, or those below a view, hold every committed tick up to `upto`."""

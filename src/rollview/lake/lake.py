@@ -126,6 +126,16 @@ class Lake:
         with translated(query if isinstance(query, str) else sql(query)):
             return (frame if limit is None else frame.limit(limit)).toArrow()
 
+    def planned(self, frame: DataFrame) -> DataFrame:
+        """The frame with its plan made: from now on it reads the snapshots that are current."""
+        frame._jdf.queryExecution().executedPlan()
+        return frame
+
+    def collect(self, frame: DataFrame) -> pa.Table:
+        """The rows of exactly the plan that was made."""
+        with translated("collect"):
+            return frame.toArrow()
+
     def evaluate(self, query: str) -> None:
         """Run a query to its end and keep nothing of it."""
         frame = self.run(query)

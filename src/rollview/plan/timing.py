@@ -16,6 +16,7 @@ from rollview.rules.timed import is_timed, timed_delta
 if TYPE_CHECKING:
     from collections.abc import Container
 
+    from rollview.deltas.signed import Signed
     from rollview.plan.compile import CompiledView
     from rollview.plan.extent import Extent
 
@@ -36,8 +37,7 @@ class Timing:
 
 def timing(view: CompiledView, views: Container[str] = ()) -> Timing:
     """`views` are the relations that are views themselves: between their own stops nothing is known of them."""
-    source = view.extent.aggregate.source if view.extent.aggregate is not None else view.extent.rows
-    if not is_timed(source):
+    if not is_timed(summarised(view)):
         return Timing("RV-STEPS-OPERATOR")
     if any(table in views for table in view.reads):
         return Timing("RV-STEPS-VIEW")
@@ -59,13 +59,19 @@ def delta_columns(extent: Extent) -> tuple[str, ...]:
 
 def maintain_timed(view: CompiledView, shapes: Shapes) -> Relation | None:
     """The change of the extent per tick, net within each; None if no row can change."""
-    extent = view.extent
-    if extent.aggregate is not None and extent.states is not None:
-        source = timed_delta(extent.aggregate.source, shapes)
-        if source.is_empty:
-            return None
-        keys = (*extent.aggregate.keys, (TICK, col(TICK)))
-        per_tick = replace(extent.aggregate, source=source.relation, keys=keys, grouped=True)
-        return keep(aggregate_change(per_tick, extent.states, source).relation, delta_columns(extent))
-    rows = timed_delta(extent.rows, shapes)
-    return None if rows.is_empty else keep(net(rows), delta_columns(extent))
+    source = timed_delta(summarised(view), shapes)
+    return None if source.is_empty else timed_change(view.extent, source)
+
+
+def summarised(view: CompiledView) -> Relation:
+    """What an extent is made of: the input of its aggregate, or its rows."""
+    return view.extent.aggregate.source if view.extent.aggregate is not None else view.extent.rows
+
+
+def timed_change(extent: Extent, source: Signed) -> Relation:
+    """A timed delta of what the extent is made of, as a change of the extent per tick."""
+    if extent.aggregate is None or extent.states is None:
+        return keep(net(source), delta_columns(extent))
+    keys = (*extent.aggregate.keys, (TICK, col(TICK)))
+    per_tick = replace(extent.aggregate, source=source.relation, keys=keys, grouped=True)
+    return keep(aggregate_change(per_tick, extent.states, source).relation, delta_columns(extent))

@@ -21,6 +21,9 @@ from rollview.names import delta_view
 from rollview.propagate.standing import stands
 from rollview.propagate.view_delta import ViewDelta
 
+PRESENT = "present"
+"""the access of a table that is never read as of a version"""
+
 
 class States:
     """Reads relations as of a tick. Temporary views that it makes are dropped by `close`."""
@@ -36,6 +39,8 @@ class States:
         target = self.relations[name]
         if target.relation.kind == "view":
             return self.keep(delta_view(name, f"at{tick}"), self.view_at(target, tick))
+        if target.definition.get("access") == PRESENT:
+            return self.present(target, tick)
         snapshot = self.snapshot(target, tick)
         if snapshot is None or snapshot == EMPTY:
             return self.keep(delta_view(name, f"at{tick}"), arrow_schema(target.base.columns).empty_table())
@@ -55,6 +60,17 @@ class States:
             return False
         snapshot = self.snapshot(target, tick)
         return snapshot is not None and snapshot != EMPTY and not reader_of(self.lake, target).has(snapshot)
+
+    def present(self, target: Stored, tick: int) -> exp.Table:
+        """A table that shows only its present, which is its state at the tick if nothing has changed since."""
+        last = self.control.ticks.last_tick()
+        if self.control.ticks.ticks_between(tick, last, [target.name]):
+            raise SourceError(
+                f"{target.name} shows only its present, and has changed since tick {tick}",
+                code="RV-PRESENT-ONLY",
+                hint="propagate its changes, and read the views over it at that tick",
+            )
+        return target.extent.tree()
 
     def snapshot(self, target: Stored, tick: int) -> int | None:
         """The Iceberg snapshot that holds a table at a tick; None if it was still empty."""

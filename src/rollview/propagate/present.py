@@ -1,0 +1,159 @@
+"""Propagation from base tables that show only their present: one query at a time, compensated, resumable.
+
+The state between two queries is in the control database; the rows of each query are in the view delta, under a commit
+that carries the query's number and execution time. Whoever finds a commit that the state does not know of believes it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from sqlglot import exp
+
+from rollview.algebra.relation import Scan
+from rollview.catalog import ControlStore, Pending, Step
+from rollview.catalog.stored import Stored
+from rollview.lake.lake import Lake
+from rollview.names import COUNT, PROPERTY_ASKED, PROPERTY_TICK, TICK
+from rollview.plan.compile import CompiledView
+from rollview.plan.emit import emit, ident
+from rollview.plan.timing import summarised, timed_change
+from rollview.propagate.asked import asked, places, window_name
+from rollview.propagate.compute_delta import Propagate, Query
+from rollview.propagate.intervals import Interval
+from rollview.propagate.log_rows import log_rows
+from rollview.propagate.observe import Observer
+from rollview.propagate.rolling import Rolling, Stepwise
+from rollview.propagate.view_delta import ViewDelta
+from rollview.steps import reached
+
+Driver = Propagate | Rolling | Stepwise
+DRIVERS: Mapping[str, type[Propagate] | type[Rolling] | type[Stepwise]] = {
+    "propagate": Propagate,
+    "rolling": Rolling,
+    "stepwise": Stepwise,
+}
+
+
+class Present:
+    """Carries the mark of one view forward; the caller holds the view's lease."""
+
+    def __init__(
+        self,
+        lake: Lake,
+        control: ControlStore,
+        relations: Mapping[str, Stored],
+        view: Stored,
+        compiled: CompiledView,
+        observer: Observer,
+    ) -> None:
+        self.lake = lake
+        self.control = control
+        self.relations = relations
+        self.view = view
+        self.compiled = compiled
+        self.observer = observer
+        self.delta = ViewDelta(lake, control, view)
+        self.tables = places(summarised(compiled))
+        self.asked = 0
+
+    def run(self, mark: int, upto: int, driver: str, interval: Callable[[str], Interval | None]) -> list[Step]:
+        """Ask until the view delta is complete up to a tick."""
+        state = self.resumed(mark, driver)
+        done: list[Step] = []
+        clock = time.perf_counter()
+        while state.mark < upto or state.asks:
+            if not state.asks:
+                state = self.begun(state, upto, interval)
+            before = state.mark
+            state, rows = self.answered(state)
+            step = None
+            if state.mark > before:
+                seconds = time.perf_counter() - clock
+                step = Step(before, state.mark, exact=True, rows=rows, seconds=seconds)
+                done.append(step)
+                clock = time.perf_counter()
+            self.save(state, step)
+            reached("propagate.advanced")
+        return done
+
+    # --- the state ------------------------------------------------------------------------------------
+
+    def resumed(self, mark: int, driver: str) -> Driver:
+        """Where the last process stopped; or a start at the mark, with nothing above it in the view delta."""
+        pending = self.control.steps.pending(self.view.name)
+        if pending is None or pending.state["driver"] != driver:
+            self.delta.cut(mark)
+            return DRIVERS[driver].start(len(self.tables), mark)
+        self.asked = pending.asked
+        state = DRIVERS[driver].of(dict(pending.state))
+        commit = self.lake.commit(self.view.log)
+        if commit is not None and commit.number(PROPERTY_ASKED) == self.asked + 1:
+            before = state.mark
+            state = state.answered(commit.number(PROPERTY_TICK))
+            self.asked += 1
+            self.save(state, Step(before, state.mark, exact=True) if state.mark > before else None)
+        return state
+
+    def save(self, state: Driver, step: Step | None) -> None:
+        name = next(n for n, kind in DRIVERS.items() if isinstance(state, kind))
+        self.control.steps.advance(self.view.name, Pending(self.asked, {"driver": name, **state.plain()}), step)
+
+    def begun(self, state: Driver, upto: int, interval: Callable[[str], Interval | None]) -> Driver:
+        """The next window: of the table that is furthest behind, or of all."""
+        now = self.control.ticks.last_tick()
+        if isinstance(state, Propagate):
+            since, tables, limit = state.mark, list(dict.fromkeys(self.tables)), upto
+        else:
+            ahead = state.fwd if isinstance(state, Rolling) else state.progress
+            since, tables = ahead[state.next], [self.tables[state.next]]
+            limit = upto if since < upto else now
+        chosen = [interval(t) for t in tables]
+        waiting = self.control.ticks.waiting(since, limit, tables)
+        ends = [i.upto(waiting) for i in chosen if i is not None and waiting]
+        end = min(ends, default=limit)
+        begun = state.step(limit if waiting and end == waiting[-1].tick else end)
+        self.save(begun, None)
+        return begun
+
+    # --- one query ------------------------------------------------------------------------------------
+
+    def answered(self, state: Driver) -> tuple[Driver, int]:
+        """Run the first ask, store its rows, and learn when it ran."""
+        query = state.asks[0].query
+        relation = timed_change(self.compiled.extent, asked(summarised(self.compiled), query))
+        bound = self.windows(query)
+        try:
+            text = emit(relation, lambda scan: self.bind(scan, bound))
+            read = [t for t, w in zip(self.tables, query.factors, strict=True) if w is None]
+            if read:
+                frame, executed = self.observer.planned(read, lambda: self.lake.run(text.copy()), query.upto)
+            else:
+                frame, executed = self.lake.run(text), query.upto
+            rows = self.lake.collect(frame)
+        finally:
+            self.lake.unbind(bound.values())
+        self.asked += 1
+        if rows.num_rows:
+            self.delta.write(rows, {PROPERTY_ASKED: str(self.asked), PROPERTY_TICK: str(executed)})
+            reached("propagate.answered")
+        return state.answered(executed), rows.num_rows
+
+    def windows(self, query: Query) -> dict[str, str]:
+        """The deltas of the query's windows, bound to names."""
+        bound = {}
+        for place, window in enumerate(query.factors):
+            if window is not None:
+                stored = self.relations[self.tables[place]]
+                columns = [c.name for c in stored.base.columns]
+                extra = (exp.Column(this=ident(TICK)), exp.Column(this=ident(COUNT)))
+                rows = log_rows(self.control, stored, columns, window.since, window.upto).select(*extra)
+                bound[window_name(place)] = f"{self.view.name}_{window_name(place)}"
+                self.lake.bind(bound[window_name(place)], rows)
+        return bound
+
+    def bind(self, scan: Scan, bound: Mapping[str, str]) -> exp.Table:
+        if scan.table in bound:
+            return exp.Table(this=ident(bound[scan.table]))
+        return self.relations[scan.table].extent.tree()
