@@ -49,10 +49,15 @@ CREATE_VIEW = (
     "start_logging.created",
 )
 DROP = ("drop.marked", "drop.dropped", "drop.emptied")
+PROPAGATE = ("start_delta.created", "propagate.appended", "propagate.answered", "propagate.advanced")
+APPLY = ("apply.rolled", "apply.noted")
+"""tests/faults/test_propagation_kills.py"""
 EVOLVE = ("evolve.logged", "evolve.shown")
 PARAMETERS = {
     *(*BEFORE_COMMIT, *AFTER_COMMIT, *REFRESH, *CAPTURE, *EVOLVE),
     *(*CREATE_TABLE, *ATTACH, *CREATE_VIEW, *DROP),
+    *PROPAGATE,
+    *APPLY,
 }
 
 
@@ -145,15 +150,31 @@ def test_a_refresh_killed_anywhere_is_done_once(site: Site, crash: Ends, step: s
         follow(wh, view, *(["over"] if view == "totals" else []))
 
 
-def test_the_repair_of_a_log_is_killed_as_well(site: Site, crash: Ends) -> None:
+def test_a_refresh_killed_after_its_view_delta_goes_on_from_there(site: Site, crash: Ends) -> None:
     with site.open() as wh:
         wh.refresh()
         site.change(wh)
     crash("refresh.logged", lambda: site.open().refresh("totals"))
-    crash("refresh.logged", lambda: site.open().refresh("totals"))
-    crash("refresh.repaired", lambda: site.open().refresh("totals"))
+    crash("apply.rolled", lambda: site.open().refresh("totals"))
     with site.open() as wh:
         follow(wh, "totals", "over")
+
+
+def test_the_repair_of_a_log_is_killed_as_well(site: Site, crash: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A view whose changes do not add up logs what its readers see."""
+    with site.open() as wh, monkeypatch.context() as never:
+        never.setattr("rollview.views.additive", lambda extent: False)
+        wh.create_view("below", "SELECT g, SUM(x) AS x FROM r GROUP BY g")
+        wh.create_view("above", "SELECT COUNT(*) AS n, SUM(x) AS x FROM below")
+        wh.refresh()
+        site.change(wh)
+    crash("refresh.logged", lambda: site.open().refresh("below"))
+    crash("refresh.logged", lambda: site.open().refresh("below"))
+    crash("refresh.repaired", lambda: site.open().refresh("below"))
+    with site.open() as wh:
+        follow(wh, "below", "above")
+        wh.drop_view("above")
+        wh.drop_view("below")
 
 
 def test_a_recompute_is_killed_after_it_warned_the_views_above(site: Site, crash: Ends) -> None:

@@ -88,6 +88,9 @@ def build(tree: exp.Expr, where: Mapping[str, int]) -> Compiled:
         case exp.Coalesce():
             options = [build(e, where) for e in (tree.this, *tree.expressions)]
             return lambda row: next((v for o in options if (v := o(row)) is not None), None)
+        case exp.Least():
+            options = [build(e, where) for e in (tree.this, *tree.expressions)]
+            return lambda row: min((v for o in options if (v := o(row)) is not None), default=None)
         case exp.If() | exp.Case():
             return conditional(tree, where)
         case exp.Array():

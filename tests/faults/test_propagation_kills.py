@@ -1,0 +1,128 @@
+"""The end at every durable step of propagate and apply; whoever comes next goes on, and nothing is counted twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.faults.test_kills import APPLY, Ends, crash
+
+import rollview
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from rollview import Warehouse
+
+__all__ = ["crash"]
+JOINED = "SELECT a.k, a.x, b.y FROM a JOIN b ON a.k = b.k"
+SUMS = "SELECT a.k, SUM(a.x) AS x, COUNT(*) AS n FROM a JOIN b ON a.k = b.k GROUP BY a.k"
+TOP = "SELECT n, COUNT(*) AS k FROM sums GROUP BY n"
+NOW = "SELECT p.k, p.x, q.y FROM p JOIN q ON p.k = q.k"
+
+
+class Place:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.turn = 0
+
+    def open(self) -> Warehouse:
+        return rollview.open(self.path)
+
+    def change(self, wh: Warehouse, times: int = 1) -> None:
+        for _ in range(times):
+            self.turn += 1
+            with wh.transaction() as tx:
+                for left, right in (("a", "b"), ("p", "q")):
+                    tx.insert(left, [(self.turn % 3, self.turn), (1, 1)])
+                    tx.insert(right, [(self.turn % 2, self.turn)])
+                    tx.delete(left, where=f"x = {self.turn - 2}")
+
+
+@pytest.fixture(scope="module")
+def place(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    place = Place(tmp_path_factory.mktemp("rolled"))
+    with place.open() as wh:
+        for name, value in (("a", "x"), ("b", "y")):
+            wh.create_table(name, f"k INT, {value} INT")
+        for name, value in (("p", "x"), ("q", "y")):
+            wh.create_table(name, f"k INT, {value} INT", access="present")
+        place.change(wh, 2)
+        for name, sql in (("joined", JOINED), ("sums", SUMS), ("top", TOP), ("now", NOW)):
+            wh.create_view(name, sql)
+    yield place
+    with place.open() as wh:
+        place.change(wh)
+        wh.refresh()
+        for name in ("joined", "sums", "top", "now"):
+            verification = wh.verify(name)
+            assert verification.ok, verification
+
+
+def right(wh: Warehouse, *names: str) -> None:
+    for name in names:
+        verification = wh.verify(name)
+        assert verification.ok, verification
+
+
+@pytest.mark.parametrize("step", ["start_delta.created", "propagate.appended"])
+def test_a_propagation_killed_anywhere_is_done_once(place: Place, crash: Ends, step: str) -> None:
+    with place.open() as wh:
+        place.change(wh, 3)
+    crash(step, lambda: place.open().propagate("joined", step=1))
+    with place.open() as wh:
+        place.change(wh)
+        wh.propagate("joined", step=2)
+        for tick in (wh.tick - 1, wh.tick):
+            wh.apply("joined", to=tick)
+            right(wh, "joined")
+
+
+@pytest.mark.parametrize("step", APPLY)
+@pytest.mark.parametrize("view", ["joined", "sums"])
+def test_an_apply_killed_anywhere_is_done_once(place: Place, crash: Ends, step: str, view: str) -> None:
+    with place.open() as wh:
+        place.change(wh, 2)
+        wh.propagate(view)
+        before = {r["name"]: r["tick"] for r in wh.status()}[view]
+    crash(step, lambda: place.open().apply(view))
+    with place.open() as wh:
+        wh.refresh(view)
+        right(wh, view)
+        crash(step, lambda: place.open().apply(view, to=before))
+    with place.open() as wh:
+        right(wh, view)
+        wh.refresh(view)
+        right(wh, view)
+
+
+def test_a_view_delta_that_no_longer_holds_is_cut_once(place: Place, crash: Ends) -> None:
+    with place.open() as wh:
+        wh.refresh()
+        place.change(wh, 2)
+        wh.propagate("top")
+        wh.refresh("top", to=wh.tick - 1, policy="full")
+    crash("propagate.cut", lambda: place.open().propagate("top"))
+    with place.open() as wh:
+        wh.refresh("top")
+        right(wh, "top", "sums")
+
+
+@pytest.mark.parametrize("step", ["propagate.answered", "propagate.advanced"])
+@pytest.mark.parametrize("driver", ["rolling", "stepwise", "propagate"])
+def test_a_query_killed_anywhere_is_answered_once(place: Place, crash: Ends, step: str, driver: str) -> None:
+    with place.open() as wh:
+        place.change(wh, 2)
+    propagate: Callable[[], object] = lambda: place.open().propagate("now", step=1, driver=driver)  # noqa: E731
+    crash(step, propagate)
+    with place.open() as wh:
+        place.change(wh)
+    crash(step, propagate)
+    with place.open() as wh:
+        wh.propagate("now", driver=driver)
+        wh.apply("now", to=wh.tick)
+        right(wh, "now")
