@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from rollview.catalog import ControlStore, Relation
 from rollview.errors import BadInput
 from rollview.propagate.standing import tables_below
@@ -34,6 +36,7 @@ def status(control: ControlStore) -> Listing:
                 "policy": relation.definition.get("policy"),
                 "tick": at,
                 "mark": None if mark.high_water_mark is None else max(mark.high_water_mark, at or 0),
+                "lag": lag_of(control, relation.name, at or 0) if relation.kind == "view" else None,
                 "behind": behind(control, relation, at or 0, last),
                 "strategy": newest[0].strategy if newest else None,
                 "reason": newest[0].reason if newest else relation.definition.get("recompute_reason"),
@@ -41,6 +44,25 @@ def status(control: ControlStore) -> Listing:
             }
         )
     return rows
+
+
+PROCESS = "process:"
+"""leases of this name are held by runners for as long as they run"""
+
+
+def runners(control: ControlStore) -> Listing:
+    """The runners at work: their role, process, and how long they have been running."""
+    found = control.leases.holders(PROCESS)
+    return Listing(
+        {"role": name.split(":")[1], "process": str(h.process), "seconds": h.age} for name, h in found.items()
+    )
+
+
+def lag_of(control: ControlStore, view: str, tick: int) -> float:
+    """Seconds since the first commit below the view after a tick; 0 if there is none."""
+    tables = tables_below(control, view)
+    waiting = control.ticks.waiting(tick, control.ticks.last_tick(), tables) if tables else ()
+    return max(0.0, (datetime.now(UTC) - waiting[0].committed).total_seconds()) if waiting else 0.0
 
 
 def behind(control: ControlStore, relation: Relation, at: int, last: int) -> int:

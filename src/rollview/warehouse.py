@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,6 +28,7 @@ from rollview.lake.lake import Lake, user_table
 from rollview.lake.session import check_session, local_session
 from rollview.lake.typer import SparkTyper
 from rollview.limits import USUAL, Limits
+from rollview.maintain import KEEP, maintain
 from rollview.names import COUNT, TICK
 from rollview.plan.emit import emit
 from rollview.plan.explain import Explanation, explain
@@ -251,6 +253,16 @@ class Warehouse:
             self._views.start_delta(self._stored(wanted, "view"), all_stored(self._control))
             return self._roll(wanted).propagate(tick, interval, each, driver)
 
+    def schedule(self, name: str, *, lag: float | None = None, step: int | Mapping[str, float] | None = None) -> None:
+        """What runners keep a view at: its target lag in seconds, and the step of its propagation."""
+        view = self._stored(name, "view")
+        intervals.interval(step)
+        if lag is not None and lag <= 0:
+            raise BadInput(f"a lag of {lag} s cannot be kept", code="RV-LAG", hint="a number of seconds above 0")
+        given = {k: v for k, v in (("lag", lag), ("step", step)) if v is not None}
+        known = {**view.definition, "schedule": {**view.definition.get("schedule", {}), **given}}
+        self._control.relations.update_definition(view.name, known)
+
     def apply(self, name: str, to: int | datetime | None = None) -> Report:
         """Roll a view to a tick that its view delta reaches, forward or back (default: as far as it reaches)."""
         view = self._stored(name, "view").name.lower()
@@ -396,6 +408,19 @@ class Warehouse:
             return audit(self._lake, target.name, found.tick, here, recomputed, target.base.columns)
         finally:
             states.close()
+
+    def maintain(self, *, keep: float = KEEP, dry_run: bool = False) -> Listing:
+        """Fold, expire and rewrite what no view can need, apart from the last `keep` seconds; what holds the rest."""
+        relations = all_stored(self._control)
+        with ExitStack() as leases:
+            if not dry_run:
+                for name in sorted(n for n, s in relations.items() if s.relation.kind == "view"):
+                    leases.enter_context(self._registry.lease(name))
+                leases.enter_context(self._control.leases.hold("writer", wait=PATIENCE))
+                for target in relations.values():
+                    if target.relation.kind == "table":
+                        fold(self._lake, self._control, target, self._limits)
+            return maintain(self._lake, self._control, relations, keep, dry_run=dry_run)
 
     # --- inside ---------------------------------------------------------------------------------------
 

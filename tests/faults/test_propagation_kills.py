@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.faults.test_kills import APPLY, Ends, crash
+from tests.faults.test_kills import APPLY, MAINTAIN, Ends, crash
 
 import rollview
 
@@ -126,3 +126,17 @@ def test_a_query_killed_anywhere_is_answered_once(place: Place, crash: Ends, ste
         wh.propagate("now", driver=driver)
         wh.apply("now", to=wh.tick)
         right(wh, "now")
+
+
+@pytest.mark.parametrize("step", MAINTAIN)
+def test_tidying_killed_anywhere_takes_nothing_that_is_needed(place: Place, crash: Ends, step: str) -> None:
+    with place.open() as wh:
+        place.change(wh, 3)
+        wh.refresh()
+        place.change(wh)
+        wh.propagate("joined")
+    crash(step, lambda: place.open().maintain(keep=0.0))
+    with place.open() as wh:
+        wh.maintain(keep=0.0)
+        wh.refresh()
+        right(wh, "joined", "sums", "top", "now")

@@ -84,6 +84,19 @@ class Leases:
         with self._database.read() as connection:
             return self._holder(connection, name, lock=False)
 
+    def holders(self, prefix: str) -> dict[str, Holder]:
+        """Who holds leases whose names begin so. Those of dead processes are swept away."""
+        with self._database.read() as connection:
+            names = list(connection.scalars(select(lease_table.c.name).where(lease_table.c.name.startswith(prefix))))
+            found = {name: self._holder(connection, name, lock=False) for name in names}
+        alive = {name: h for name, h in found.items() if h is not None and not self._may_take_over(h)}
+        gone = [name for name in names if name not in alive]
+        if gone:
+            with self._database.write() as connection:
+                late = lease_table.c.expires_at < self._database.clock(connection)
+                connection.execute(delete(lease_table).where(lease_table.c.name.in_(gone), late))
+        return alive
+
     def _acquire(self, name: str, ttl: timedelta, wait: float) -> Lease:
         deadline = time.monotonic() + wait
         pause = _FIRST_POLL

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 
 from rollview.catalog.relations import relation_ids
 from rollview.catalog.schema import mark as mark_rows
@@ -92,12 +92,15 @@ class Steps:
         return tuple(Step(r.since, r.upto, r.exact, r.rows, r.seconds, r.ended_at) for r in found)
 
     def forget(self, view: str, *, above: int | None = None, below: int | None = None) -> None:
-        """Forget the steps that end above, or at or below, a tick. With `above` the propagation starts anew."""
+        """Forget the steps that end above, or at or below, a tick. With `above` the propagation starts anew; an exact
+        step that goes on from `below` begins there."""
         with self._database.write() as connection:
             relation_id = relation_ids(connection, [view])[view]
             mine = step_rows.c.relation_id == relation_id
             if below is not None:
                 connection.execute(delete(step_rows).where(mine, step_rows.c.upto <= below))
+                cut = mine & step_rows.c.exact & (step_rows.c.since < below)
+                connection.execute(update(step_rows).where(cut).values(since=below))
             if above is not None:
                 connection.execute(delete(step_rows).where(mine, step_rows.c.upto > above))
                 connection.execute(delete(propagation_rows).where(propagation_rows.c.relation_id == relation_id))

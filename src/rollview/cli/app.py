@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from rollview.cli import look, prepare, views
+from rollview.cli import look, prepare, roll, views
 from rollview.cli.options import CATALOG_VARIABLE, MEMORY_VARIABLE, WAREHOUSE_VARIABLE, Json, examples
 from rollview.cli.output import remark
 from rollview.cli.problems import Exit, report
@@ -109,6 +109,14 @@ app.command(
         "rollview refresh city_sales si_sales --to 2026-01-31T18:00:00",
     )
 )(views.refresh)
+app.command(epilog=examples("rollview propagate city_sales", "rollview propagate city_sales --step rows=10000"))(
+    roll.propagate
+)
+app.command(epilog=examples("rollview apply city_sales", "rollview apply city_sales --to 2026-01-31T18:00:00"))(
+    roll.apply
+)
+app.command(epilog=examples("rollview run", "rollview run propagate --lag 10 --step target=5"))(roll.run)
+app.command(epilog=examples("rollview maintain", "rollview maintain --dry-run --json"))(roll.maintain)
 app.command(epilog=examples("rollview status", "rollview status --gate --max-behind 2 || rollview refresh"))(
     look.status
 )

@@ -386,6 +386,22 @@ class Lake:
         rewrite = exp.Anonymous(this="rewrite_data_files", expressions=arguments)
         self.run("CALL " + sql(exp.Dot.build([ident(CATALOG), ident("system"), rewrite])))
 
+    def expire(self, ref: TableRef, keep: Iterable[int]) -> None:
+        """Drop the snapshots of a table that are neither current nor to be kept, and the files that only they have."""
+        table = self.load(ref)
+        current = table.current_snapshot()
+        wanted = {*keep, *([current.snapshot_id] if current is not None else [])}
+        wanted |= {r.snapshot_id for r in table.metadata.refs.values()}
+        gone = [s.snapshot_id for s in table.snapshots() if s.snapshot_id not in wanted]
+        if not gone:
+            return
+        name = sql(exp.Dot(this=ident(ref.namespace), expression=ident(ref.name)))
+        ids = exp.Array(expressions=[exp.Literal.number(g) for g in gone])
+        given = {"table": exp.Literal.string(name), "snapshot_ids": ids}
+        arguments = [exp.Kwarg(this=exp.var(key), expression=value) for key, value in given.items()]
+        call = exp.Anonymous(this="expire_snapshots", expressions=arguments)
+        self.run("CALL " + sql(exp.Dot.build([ident(CATALOG), ident("system"), call])))
+
     # --- reading without Spark ------------------------------------------------------------------------
 
     def scan(self, ref: TableRef, condition: Any, columns: Sequence[str]) -> pa.Table:

@@ -26,6 +26,10 @@ def above(column: str, value: Any) -> Predicate:
     return _build.GreaterThan(column, value)  # type: ignore[no-any-return]
 
 
+def at_most(column: str, value: Any) -> Predicate:
+    return _build.LessThanOrEqual(column, value)  # type: ignore[no-any-return]
+
+
 def between(column: str, low: Any, high: Any, *, nulls: bool = False) -> Predicate:
     """low <= column <= high, or NULL as well."""
     inside = _build.And(_build.GreaterThanOrEqual(column, low), _build.LessThanOrEqual(column, high))
