@@ -34,6 +34,9 @@ REASONS: dict[str, str] = {
     "RV-POLICY-FULL": "the view's policy is full",
     "RV-SNAPSHOT-EXPIRED": "a snapshot of an attached table that the change is computed from has expired",
     "RV-SOURCE-GAP": "snapshots of an attached table expired before they were captured, so its changes are not known",
+    "RV-STEPS-OPERATOR": "some operator of the view has no changes with ticks, so it stops where a step of propagation "
+    "ends",
+    "RV-STEPS-VIEW": "the view reads a view, so it stops where that one has stopped",
     "RV-SUBQUERY": "this form of subquery is not maintained from changes yet",
     "RV-SUBQUERY-ROWS": "a scalar subquery without aggregate is maintained where a key shows that it finds one row",
     "RV-UPSTREAM-ELSEWHERE": "a view below has passed one of the two ticks without stopping there, so its change is "

@@ -380,7 +380,8 @@ class Warehouse:
         relations = all_stored(self._control)
         last = self._control.history.refreshes(target.name, limit=1)
         bases: Tables = {n: s.base for n, s in relations.items()}
-        return explain(target, self._views.compiled(target, relations), bases, last[0] if last else None)
+        views = {n for n, s in relations.items() if s.relation.kind == "view"}
+        return explain(target, self._views.compiled(target, relations), bases, last[0] if last else None, views)
 
     def status(self) -> Listing:
         """Every relation, where it stands, and how the last refresh went."""

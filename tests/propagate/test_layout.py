@@ -51,6 +51,13 @@ def test_a_change_of_the_sum_alone_is_one() -> None:
     assert len(values(SUMS.net(sums(("Oslo", 0, "0.01", 0.0, 3))))) == 1
 
 
+def test_an_aggregate_without_groups_is_one_sum() -> None:
+    layout = Layout(Kind.AGGREGATE, (), SUMS.columns[1:3])
+    rows = sums(("x", 1, "2.50", 0.0, 3), ("x", 1, "1.00", 0.0, 4)).drop_columns(["city", "__x"])
+    assert values(layout.net(rows)) == [(2, Decimal("3.50"))]
+    assert values(layout.net(rows, -1)) == [(-2, Decimal("-3.50"))]
+
+
 def test_rows_are_counted() -> None:
     names = [c.name for c in BAG.delta]
     given = [(1, [1], 1, 2), (1, [1], 1, 3), (2, None, 1, 3), (2, None, -1, 4), (3, [], -1, 4)]

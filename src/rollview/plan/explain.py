@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -32,6 +32,7 @@ from rollview.plan.emit import emit, sql, table
 from rollview.plan.extent import Kind
 from rollview.plan.maintain import Maintenance, maintain
 from rollview.plan.merge import merge_rows, merge_states
+from rollview.plan.timing import timing
 from rollview.reasons import REASONS
 from rollview.rules.dispatch import Shape
 
@@ -92,14 +93,17 @@ class Explanation:
         }
 
 
-def explain(view: Any, compiled: CompiledView | None, base: Tables, last: Any) -> Explanation:
-    """`view` is the stored relation, `last` the newest row of its refresh history."""
+def explain(
+    view: Any, compiled: CompiledView | None, base: Tables, last: Any, views: Container[str] = ()
+) -> Explanation:
+    """`view` is the stored relation, `last` the newest row of its refresh history, `views` those below that are views."""
     policy = str(view.definition["policy"])
     reasons = [reason(code) for code in [view.definition.get("recompute_reason")] if code]
     if compiled is None:
         text = "recomputed from " + view.definition["sql"]
         return Explanation(view.name, policy, text, "its rows", (), "", reasons, cost(last))
-    reasons += [reason(code) for code in compiled.notes]
+    stops = timing(compiled, views)
+    reasons += [reason(code) for code in (*compiled.notes, *([stops.reason] if stops.reason else []))]
     strategies = tuple(strategy(compiled, t, base) for t in sorted(compiled.reads))
     merged = sql(merge_of(compiled), pretty=True)
     return Explanation(

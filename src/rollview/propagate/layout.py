@@ -78,19 +78,17 @@ class Layout:
         return net.set_column(len(self.names), COUNT, pa.array(counts, pa.int64())).filter(pa.array(counts != 0))
 
     def summed(self, rows: pa.Table, sign: int) -> pa.Table:
-        codes = row_codes(rows.select(list(self.key)))
+        codes = row_codes(rows.select(list(self.key))) if self.key else np.zeros(rows.num_rows, dtype=np.int64)
         _, first = np.unique(codes, return_index=True)
         table = rows.select(list(self.states)).append_column(CODE, pa.array(codes))
         totals = table.group_by(CODE).aggregate([(s, "sum") for s in self.states]).sort_by(CODE)
-        found = rows.select(list(self.key)).take(pa.array(first))
-        moved = np.zeros(found.num_rows, dtype=bool)
+        found = {k: rows.column(k).take(pa.array(first)) for k in self.key}
+        moved = np.zeros(len(first), dtype=bool)
         for state in self.states:
-            total = totals.column(f"{state}_sum")
-            total = pc.negate(total) if sign < 0 else total
-            total = total.cast(rows.schema.field(state).type)
+            total = totals.column(f"{state}_sum").cast(rows.schema.field(state).type)
+            found[state] = pc.negate(total) if sign < 0 else total
             moved |= pc.not_equal(pc.sign(total), 0).to_numpy()
-            found = found.append_column(state, total)
-        return found.select(list(self.names)).filter(pa.array(moved))
+        return pa.table(found).select(list(self.names)).filter(pa.array(moved))
 
     # --- φ in Spark -----------------------------------------------------------------------------------
 
