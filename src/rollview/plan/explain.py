@@ -96,7 +96,7 @@ class Explanation:
 def explain(
     view: Any, compiled: CompiledView | None, base: Tables, last: Any, views: Container[str] = ()
 ) -> Explanation:
-    """`view` is the stored relation, `last` the newest row of its refresh history, `views` those below that are views."""
+    """`view` is the stored relation, `last` the newest row of its refresh history, `views` what else is a view."""
     policy = str(view.definition["policy"])
     reasons = [reason(code) for code in [view.definition.get("recompute_reason")] if code]
     if compiled is None:
