@@ -299,6 +299,10 @@ class Warehouse:
         finally:
             states.close()
 
+    def when(self, tick: int) -> datetime | None:
+        """When a tick was committed; None if it was not."""
+        return self._control.ticks.commit_time(tick)
+
     def snapshot(self, at: int | datetime) -> Snapshot:
         """Every table and view as of one tick."""
         return Snapshot(self, self._target(at))

@@ -1,0 +1,62 @@
+"""Propagating a small change without applying it, against the full refresh of the same view by the same change."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import rollview
+from bench.measure import Meter, middle
+from rollview.lake.session import local_session
+
+VIEW = """SELECT product, COUNT(*) AS n, SUM(quantity) AS quantity
+    FROM lines JOIN orders ON lines.order_id = orders.order_id GROUP BY product"""
+
+
+def run(path: Path, orders: int, rounds: int = 5, warm: int = 3) -> dict[str, Any]:
+    """Two views of one definition get the same hundred changed rows, round by round; one is refreshed, one propagated."""
+    path.mkdir(parents=True, exist_ok=True)
+    url = f"sqlite:///{(path / 'catalog.db').absolute()}"
+    spark = local_session(path, url, driver_memory="4g", extra={"spark.ui.enabled": "true", "spark.ui.port": "0"})
+    wh = rollview.open(path, spark=spark)
+    if wh.tick == 0:
+        load(wh, orders)
+    meter = Meter(spark)
+    samples: dict[str, list[Any]] = {"refreshed": [], "propagated": []}
+    for turn in range(rounds + warm):
+        with wh.transaction() as tx:
+            tx.update(
+                "lines", set={"quantity": "quantity + 1"}, where=f"order_id BETWEEN {turn * 50} AND {turn * 50 + 24}"
+            )
+        work = {"refreshed": lambda: wh.refresh("refreshed"), "propagated": lambda: wh.propagate("propagated")}
+        for name, run_it in work.items():
+            measured = meter.measure(run_it)
+            print(f"  {name}: {measured}", file=sys.stderr)
+            if turn >= warm:
+                samples[name].append(measured)
+    wh.apply("propagated")
+    ok = wh.verify("refreshed").ok and wh.verify("propagated").ok
+    wh.close()
+    found = {name: middle(s) for name, s in samples.items()}
+    ratio = found["propagated"].seconds / found["refreshed"].seconds
+    return {"orders": orders, "verified": ok, "ratio": ratio, "measured": {n: m.__dict__ for n, m in found.items()}}
+
+
+def load(wh: rollview.Warehouse, orders: int) -> None:
+    wh.create_table("orders", "order_id BIGINT, customer BIGINT", key=["order_id"])
+    wh.create_table("lines", "line_id BIGINT, order_id BIGINT, product BIGINT, quantity INT", key=["line_id"])
+    customer = "pmod(xxhash64(id), 1000) AS customer"
+    lines = ("id AS line_id", "CAST(id / 4 AS BIGINT) AS order_id", "pmod(xxhash64(id), 200000) AS product")
+    with wh.transaction() as tx:
+        tx.insert("orders", wh.spark.range(orders).selectExpr("id AS order_id", customer))
+    with wh.transaction() as tx:
+        tx.insert("lines", wh.spark.range(4 * orders).selectExpr(*lines, "1 AS quantity"))
+    for name in ("refreshed", "propagated"):
+        wh.create_view(name, VIEW, policy="incremental")
+
+
+if __name__ == "__main__":
+    size = int(sys.argv[1])
+    print(json.dumps(run(Path(f"bench/data/propagate-{size}"), size)))
