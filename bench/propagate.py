@@ -16,7 +16,7 @@ VIEW = """SELECT product, COUNT(*) AS n, SUM(quantity) AS quantity
 
 
 def run(path: Path, orders: int, rounds: int = 5, warm: int = 3) -> dict[str, Any]:
-    """Two views of one definition get the same hundred changed rows, round by round; one is refreshed, one propagated."""
+    """Two views of one definition get the same hundred changed rows in turn; one is refreshed, one propagated."""
     path.mkdir(parents=True, exist_ok=True)
     url = f"sqlite:///{(path / 'catalog.db').absolute()}"
     spark = local_session(path, url, driver_memory="4g", extra={"spark.ui.enabled": "true", "spark.ui.port": "0"})

@@ -133,8 +133,7 @@ class Roll(Refresh):
             step = Step(span.since, span.upto, exact=True, seconds=time.perf_counter() - clock)
             self.delta.nothing(step)
             return step
-        if not exact:
-            self.refuse_gaps(span)
+        self.refuse_gaps(span)
         made = TimedVersioned if exact else Versioned
         source = made(self.lake, self.control, self.relations, span, limits=self.limits, compiled=self.compiled_of)
         try:
@@ -172,7 +171,13 @@ class Roll(Refresh):
             source.close()
 
     def refuse_gaps(self, span: Span) -> None:
-        """A view over views can only go where those have gone."""
+        """Changes of tables that were never captured, and views below that have gone elsewhere."""
+        if any(self.gap(r, span) for r in self.reads() if r.relation.kind != "view"):
+            raise BadInput(
+                f"not all changes below {self.view.name} between ticks {span.since} and {span.upto} are known",
+                code="RV-SOURCE-GAP",
+                hint=f"wh.refresh({self.view.name!r})",
+            )
         for below in self.upstream_views():
             if not self.follows(below, span) or not all(
                 stands(self.control, below.name, t) for t in (span.since, span.upto)
