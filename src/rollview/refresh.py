@@ -155,12 +155,12 @@ class Refresh:
             return "RV-POLICY-FULL"
         if self.compiled is None:
             reason = str(self.view.definition["recompute_reason"])
+        elif not all(stands(self.control, r.name, t) for r in self.upstream_views() for t in (span.since, span.upto)):
+            reason = "RV-UPSTREAM-ELSEWHERE"
         elif not all(self.follows(r, span) for r in self.upstream_views()):
             reason = "RV-UPSTREAM-RECOMPUTED"
         elif any(self.gap(r, span) for r in self.reads()):
             reason = "RV-SOURCE-GAP"
-        elif not all(stands(self.control, r.name, t) for r in self.upstream_views() for t in (span.since, span.upto)):
-            reason = "RV-UPSTREAM-ELSEWHERE"
         elif (
             self.compiled.extent.states is not None and self.compiled.extent.states.floating and self.policy != "strict"
         ):
