@@ -42,6 +42,8 @@ REASONS: dict[str, str] = {
     "RV-UPSTREAM-ELSEWHERE": "a view below has passed one of the two ticks without stopping there, so its change is "
     "not known; its SQL is evaluated instead",
     "RV-UPSTREAM-RECOMPUTED": "a view below was recomputed, so there is no delta of it to go on from",
+    "RV-QUALIFY": "Spark has no QUALIFY; rollview keeps such a view all the same, and verify recomputes it as rollview "
+    "reads it",
     "RV-TIES": "ORDER BY leaves open which row comes first; it is completed by a key or by all columns, so that every "
     "refresh and every recompute choose the same rows",
     "RV-WINDOW-TIES": "the ORDER BY of this window leaves open which row comes first, and cannot be completed",

@@ -16,6 +16,7 @@ from rollview.frontend.normalise import normalise
 from rollview.frontend.parse import parse_query
 from rollview.frontend.ties import Ties
 from rollview.names import is_reserved
+from rollview.plan.emit import sql as sql_text
 from rollview.plan.extent import Extent, Kind, extent_of
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ class CompiledView:
 
     @property
     def determined(self) -> bool:
-        """Does the user's text have one meaning? Where rows tie, the definition is one choice of several."""
-        return "RV-TIES" not in self.notes
+        """Does the user's text have one meaning, and for Spark too? Where rows tie, the definition is one choice."""
+        return not {"RV-TIES", "RV-QUALIFY"} & set(self.notes)
 
 
 def compile_view(sql: str, base: Tables, typer: Typer) -> CompiledView:
@@ -59,7 +60,7 @@ def compile_view(sql: str, base: Tables, typer: Typer) -> CompiledView:
 def compiled(sql: str, base: Tables, typer: Typer) -> CompiledView:
     tree = parse_query(sql)
     lowered, notes = lower(tree, base, typer)
-    output = typer.query(sql)
+    output = typer.query(sql if tree.find(exp.Qualify) is None else sql_text(unqualified(tree)))
     check_output(output)
     check_resolution(output, lowered)
     definition = normalise(Project(lowered.relation, tuple((c.unique, col(c.unique)) for c in lowered.columns)))
@@ -72,6 +73,8 @@ def compiled(sql: str, base: Tables, typer: Typer) -> CompiledView:
         refuse_ungroupable(output)
     if extent.states is not None and extent.states.floating:
         notes = (*notes, "RV-FLOAT-SUM")
+    if tree.find(exp.Qualify) is not None:
+        notes = (*notes, "RV-QUALIFY")
     return CompiledView(sql, output, definition, extent, tables(definition), notes)
 
 
@@ -80,6 +83,14 @@ def window_notes(extent: Extent, ties: Ties) -> list[str]:
     if any(isinstance(n, Window) and not n.partition for n in walk(extent.rows)):
         notes.append("RV-WINDOW-WHOLE")
     return notes
+
+
+def unqualified(tree: exp.Query) -> exp.Query:
+    """The query without QUALIFY, which Spark 4.1 lacks: more rows, of the same columns."""
+    copy = tree.copy()
+    for clause in list(copy.find_all(exp.Qualify)):
+        clause.pop()
+    return copy
 
 
 def check_output(output: Schema) -> None:

@@ -5,6 +5,7 @@ SELECT store, id FROM sales QUALIFY ROW_NUMBER() OVER (PARTITION BY store ORDER 
 -- generated --------------------------------------------------------------------------
 -- keyed extent, by store
 -- note RV-TIES
+-- note RV-QUALIFY
 SELECT
   `q`.`store` AS `store`,
   `q`.`id` AS `id`
