@@ -136,8 +136,6 @@ class Views:
         some = [self.sorting(self.expression(scope, INT, 1)) for _ in range(self.rng.choice((1, 1, 2)))]
         every = [self.sorting(self.reference(scope, c)) for c in self.rng.sample(scope.columns, len(scope.columns))]
         aggregate = self.rng.choice((f"SUM({value})", f"COUNT({value})", "COUNT(*)", f"MIN({value})", f"MAX({value})"))
-        if self.chance(0.2):
-            aggregate += f" FILTER (WHERE {self.predicate(scope, 1)})"
         form = self.rng.random()
         if form < 0.2:
             return f"{aggregate} OVER ({by})"
