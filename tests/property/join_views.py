@@ -64,9 +64,8 @@ JOINS = {
     "in_of_pairs": "SELECT id FROM r WHERE (a, b) IN (SELECT c, r_id FROM s)",
     "exists_under_or": "SELECT id FROM r WHERE a = 1 OR EXISTS (SELECT 1 FROM s WHERE s.r_id = r.id)",
     "in_under_or_and_not": "SELECT id FROM r WHERE NOT (a IN (SELECT c FROM s) OR b = 1)",
-    "in_is_null": "SELECT id FROM r WHERE (a IN (SELECT c FROM s)) IS NULL",
     "two_marks_of_one_subquery_in_an_outer_join": (
-        "SELECT q.x, v.e FROM (SELECT x, y FROM u WHERE (y NOT IN (SELECT s.r_id FROM s WHERE s.c = 1)) IS NULL) q "
+        "SELECT q.x, v.e FROM (SELECT x, y FROM u WHERE NOT (x > 0 AND y IN (SELECT s.r_id FROM s WHERE s.c = 1))) q "
         "LEFT JOIN v ON q.x = v.e"
     ),
     "two_subqueries_under_or": (

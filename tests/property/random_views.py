@@ -325,7 +325,6 @@ class Views:
                 f"{plain} AND {found}",
                 f"({found} OR {plain})",
                 f"NOT ({plain} AND {found})",
-                f"{found} IS NULL",
             )
         )
 
