@@ -35,7 +35,7 @@ REFRESH: dict[str, tuple[str, Limits]] = {
     "apply.matched": ("joined", BRANCH),
     "apply.branch": ("joined", BRANCH),
 }
-AGAIN = ("refresh.logged", "apply.matched", "apply.branch")
+AGAIN = ("apply.matched", "apply.branch")
 """steps before the commit, which the next attempt comes by again"""
 CAPTURE = ("capture.opened", "capture.logged", "capture.committed")
 CREATE_TABLE = ("create_table.registered", "create_table.logged", "create_table.created")
