@@ -38,6 +38,8 @@ __all__ = [
 
 CATALOG = "rollview"
 EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+EXCLUDED = "org.apache.spark.sql.catalyst.optimizer.PushProjectionThroughUnion"
+"""It loses columns of unions that lie deep in a query: "key not found" (Spark 4.1.4)."""
 
 _CORES = os.cpu_count() or 2
 _STARTING = threading.Lock()
@@ -68,8 +70,7 @@ _LOCAL: dict[str, str] = {
     "spark.sql.codegen.cache.maxEntries": "2000",
     # Inferring constraints takes time exponential in the size of CASE expressions, and readers of sums have many.
     "spark.sql.constraintPropagation.enabled": "false",
-    # It loses columns of unions inside outer joins and windows: "key not found" (Spark 4.1.4).
-    "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.PushProjectionThroughUnion",
+    "spark.sql.optimizer.excludedRules": EXCLUDED,
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.ui.retainedExecutions": "50",
 }
@@ -128,6 +129,7 @@ def required_settings(catalog_url: str, warehouse: Path) -> dict[str, str]:
         "spark.sql.extensions": EXTENSIONS,
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.constraintPropagation.enabled": "false",
+        "spark.sql.optimizer.excludedRules": EXCLUDED,
         **catalog_settings(CATALOG, catalog_url, warehouse),
     }
 
