@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from rollview.algebra.relation import Aggregate, Function, Measure, Project, Relation
 from rollview.algebra.scalar import Scalar, col, operand
-from rollview.frontend.refuse import bad, function_name, not_yet
+from rollview.frontend.refuse import bad, function_name, not_yet, place_of
 from rollview.frontend.scalars import LARGEST, Scalars, has_aggregate, too_large
 from rollview.frontend.scope import Allocator, Lowered, Scope, Visible, is_named, marked, name_of
 
@@ -199,7 +199,10 @@ def group_expressions(group: exp.Group | None, items: list[tuple[str, exp.Expr]]
             raise not_yet(what, "RV-GROUPING-SETS", tree)
         if isinstance(tree, exp.Tuple):
             raise not_yet("GROUP BY (…)", "RV-GROUPING-SETS", tree, "list the expressions without parentheses")
-        tree = at_position(tree, items) if Scalar(tree).is_integer else aliases_replaced(tree, dict(items), scope)
+        if Scalar(tree).is_integer:
+            tree = items[place_of(tree, len(items), "GROUP BY")][1]
+        else:
+            tree = aliases_replaced(tree, dict(items), scope)
         if has_aggregate(tree):
             raise bad(
                 "GROUP BY cannot contain an aggregate",
@@ -209,19 +212,6 @@ def group_expressions(group: exp.Group | None, items: list[tuple[str, exp.Expr]]
             )
         result.append(tree)
     return result
-
-
-def at_position(tree: exp.Expr, items: list[tuple[str, exp.Expr]]) -> exp.Expr:
-    text = tree.unnest().sql("spark")
-    place = int(text) if text.isdigit() else 0
-    if not 1 <= place <= len(items):
-        raise bad(
-            f"GROUP BY position {text} is not in the SELECT list",
-            "RV-GROUP-POSITION",
-            tree,
-            f"positions go from 1 to {len(items)}",
-        )
-    return items[place - 1][1]
 
 
 def aliases_replaced(tree: exp.Expr, aliases: Mapping[str, exp.Expr], scope: Scope) -> exp.Expr:

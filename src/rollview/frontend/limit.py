@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from rollview.algebra.relation import Filter, Project, Window
 from rollview.algebra.scalar import Scalar, col
-from rollview.frontend.refuse import bad, not_yet
+from rollview.frontend.refuse import bad, not_yet, place_of
 from rollview.frontend.scope import Allocator, Lowered, Named, Scope, is_named, name_of
 from rollview.frontend.windows import Windows
 
@@ -128,16 +128,7 @@ def output(tree: exp.Expr, lowered: Lowered) -> Scalar:
         if len(found) != 1:
             raise bad(f"the column name {tree.name!r} is ambiguous", "RV-AMBIGUOUS", tree, "qualify it")
         return col(found[0])
-    text = tree.unnest().sql("spark")
-    place = int(text) if text.isdigit() else 0
-    if not 1 <= place <= len(lowered.columns):
-        raise bad(
-            f"ORDER BY position {text} is not in the SELECT list",
-            "RV-GROUP-POSITION",
-            tree,
-            f"positions go from 1 to {len(lowered.columns)}",
-        )
-    return col(lowered.columns[place - 1].unique)
+    return col(lowered.columns[place_of(tree, len(lowered.columns), "ORDER BY")].unique)
 
 
 def number(clause: exp.Expr | None) -> int | None:

@@ -85,6 +85,16 @@ def bad(message: str, code: str, node: exp.Expr | None, hint: str | None = None)
     return BadInput(message, code=code, position=position(node), hint=hint)
 
 
+def place_of(tree: exp.Expr, count: int, clause: str) -> int:
+    """The place in the SELECT list, from 0, that a number in GROUP BY or ORDER BY names."""
+    text = tree.unnest().sql("spark")
+    place = int(text) if text.isdigit() else 0
+    if not 1 <= place <= count:
+        message = f"position {text} of {clause} is not in the SELECT list"
+        raise bad(message, "RV-GROUP-POSITION", tree, f"positions go from 1 to {count}")
+    return place - 1
+
+
 def function_name(node: exp.Expr) -> str:
     if isinstance(node, exp.Anonymous):
         return str(node.this).lower()
