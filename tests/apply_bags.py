@@ -2,24 +2,54 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
+from rollview.deltas.change_table import Update
 from rollview.names import COUNT
-from rollview.plan.extent import Extent, Kind
+from rollview.plan import rederive
+from rollview.plan.extent import EXTENT, Extent, Kind
 
 if TYPE_CHECKING:
     from rollview.algebra.evaluate import Row
     from rollview.algebra.interpreter import Bag
+    from rollview.algebra.relation import Relation
+    from rollview.plan.maintain import Maintenance
 
 
-def apply_change(extent: Extent, stored: Bag, change: Bag, *, inserts_only: bool, may_miss: bool = False) -> Bag:
-    """The stored rows after the change, and a check that the change is of the form its kind promises."""
-    if extent.kind is Kind.AGGREGATE:
+Bound = dict[str, tuple[tuple[str, ...], "Bag"]]
+"""Relations that a maintenance query scans beside the base tables."""
+Run = Callable[["Relation", Bound], "Bag"]
+
+
+def rolled(extent: Extent, plan: Maintenance, stored: Bag, run: Run) -> Bag:
+    """The stored rows after the change: the stages of a refresh, and checks that each is what it promises."""
+    assert plan.change is not None
+    change = run(plan.change, {})
+    if extent.kind is not Kind.AGGREGATE:
+        if plan.may_miss:
+            change = found(extent, stored, change)
+        return add_rows(extent, stored, change, inserts_only=plan.inserts_only)
+    once(change, "a change table has one row per key")
+    if not plan.rederives:
         return add_states(extent, stored, change)
-    if may_miss:
-        change = found(extent, stored, change)
-    return add_rows(extent, stored, change, inserts_only=inserts_only)
+    before = {EXTENT: (extent.columns, stored), rederive.CHANGED: (plan.change.names, change)}
+    wanted = rederive.settled(extent, always=plan.always)
+    settled = run(wanted, before)
+    bound: Bound = {rederive.SETTLED: (wanted.names, settled)}
+    suspects = run(rederive.suspects(extent), bound)
+    if suspects:
+        names = rederive.suspects(extent).names
+        fresh = run(rederive.rederived(extent), {rederive.SUSPECTS: (names, suspects)})
+        assert len(fresh) == len(suspects), "every suspect is a group of the view"
+        bound[rederive.FRESH] = (extent.columns, fresh)
+    return replace_groups(extent, stored, run(rederive.replaced(extent, fresh=bool(suspects)), bound))
+
+
+def once(rows: Bag, promise: str) -> None:
+    assert all(n == 1 for n in rows.values()), promise
 
 
 def found(extent: Extent, stored: Bag, change: Bag) -> Bag:
@@ -38,19 +68,38 @@ def found(extent: Extent, stored: Bag, change: Bag) -> Bag:
 
 
 def add_states(extent: Extent, stored: Bag, change: Bag) -> Bag:
-    """State + change by key; a group whose count reaches zero goes, unless the aggregate is global."""
-    assert extent.aggregate is not None
+    """State ⊕ change by key; a group whose count reaches zero goes, unless the aggregate is global."""
+    assert extent.states is not None
     width = len(extent.key)
     counter = extent.columns.index(COUNT) - width
     groups: dict[Row, Row] = {row[:width]: row[width:] for row in stored}
-    for row, n in change.items():
-        assert n == 1, f"a change table has one row per key: {row} occurs {n} times"
+    updates = [UPDATES[s.update] for s in extent.states.all]
+    for row in change:
         key, moved = row[:width], row[width:]
-        old = groups.get(key, (0,) * len(moved))
-        groups[key] = tuple(a + b for a, b in zip(old, moved, strict=True))
+        old = groups.get(key)
+        groups[key] = moved if old is None else tuple(u(a, b) for u, a, b in zip(updates, old, moved, strict=True))
         assert groups[key][counter] >= 0, f"negative support for {key}"
-    keep_empty = not extent.aggregate.grouped
-    return Counter({k + states: 1 for k, states in groups.items() if states[counter] or keep_empty})
+    return Counter({k + states: 1 for k, states in groups.items() if states[counter] or not extent.key})
+
+
+def extreme(pick: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    return lambda a, b: pick((v for v in (a, b) if v is not None), default=None)
+
+
+UPDATES: dict[Update, Callable[[Any, Any], Any]] = {
+    Update.ADD: operator.add,
+    Update.XOR: operator.xor,
+    Update.LEAST: extreme(min),
+    Update.GREATEST: extreme(max),
+}
+
+
+def replace_groups(extent: Extent, stored: Bag, rows: Bag) -> Bag:
+    """New rows take the place of those with the same key; `__count` 0 means that there is none, unless global."""
+    once(rows, "a group is replaced once")
+    width, counter = len(extent.key), extent.columns.index(COUNT)
+    groups = {row[:width]: row for row in stored} | {row[:width]: row for row in rows}
+    return Counter({row: 1 for row in groups.values() if row[counter] or not extent.key})
 
 
 def add_rows(extent: Extent, stored: Bag, change: Bag, *, inserts_only: bool) -> Bag:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 from sqlglot import exp, parse_one
-from tests.apply_bags import apply_change
+from tests.apply_bags import Bound, rolled
 from tests.steps import Step
 
 from rollview.algebra.relation import State
@@ -21,6 +21,7 @@ from rollview.algebra.schema import Column
 from rollview.names import COUNT
 from rollview.plan.emit import emit, sql, table
 from rollview.plan.extent import EXTENT
+from rollview.plan.rederive import CHANGED, FRESH, SETTLED, SUSPECTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -47,6 +48,8 @@ class Duck:
     through_spark: bool = True
     """emit for Spark and let sqlglot read that again: then a parenthesis that is missing there is missed here"""
     connection: duckdb.DuckDBPyConnection = field(default_factory=database)
+    made: list[tuple[Bag, str]] = field(default_factory=list)
+    """what later stages may read: rows, and the table that holds them"""
 
     def __post_init__(self) -> None:
         statements = ["USE main"]
@@ -66,11 +69,18 @@ class Duck:
     def run(self, text: str) -> Bag:
         return bag(self.connection.execute(text).fetchall())
 
+    def kept(self, name: str, text: str) -> Bag:
+        """The rows of a query, which a later one may read under the bag's identity."""
+        self.connection.execute(f"CREATE OR REPLACE TABLE main.{quoted(name)} AS {text}")
+        rows = self.run(f"SELECT * FROM main.{quoted(name)}")
+        self.made.append((rows, name))
+        return rows
+
     def stored(self, at: int) -> Bag:
         """The extent, recomputed and put where readers look."""
-        text = self.text(self.subject.view.extent.rows, at, at)
-        self.connection.execute(f"CREATE OR REPLACE TABLE main.{EXTENT} AS {text}")
-        return self.run(f"SELECT * FROM main.{EXTENT}")
+        rows = self.kept(f"{EXTENT}{at}", self.text(self.subject.view.extent.rows, at, at))
+        self.show(EXTENT, f"{EXTENT}{at}")
+        return rows
 
     def read(self) -> Bag:
         """What a reader of the extent sees."""
@@ -96,10 +106,16 @@ class Duck:
             columns = [*step.tables[name].columns, *([Column(COUNT, "bigint")] if state.signed else [])]
             statements += fill("main", f"{name}__{state.value}", columns, step.part(name, state))
         self.connection.execute("; ".join(statements))
-        change = self.rows(plan.change, since, upto)
-        return apply_change(
-            self.subject.view.extent, stored, change, inserts_only=plan.inserts_only, may_miss=plan.may_miss
-        )
+        return rolled(self.subject.view.extent, plan, stored, lambda node, bound: self.bound(node, bound, since, upto))
+
+    def bound(self, node: Relation, bound: Bound, since: int, upto: int) -> Bag:
+        """The rows of a stage; what earlier stages delivered is where it looks for it."""
+        for name, (_, rows) in bound.items():
+            self.show(name, next(t for made, t in self.made if made is rows))
+        return self.kept(f"stage{len(self.made)}", self.text(node, since, upto))
+
+    def show(self, name: str, as_: str) -> None:
+        self.connection.execute(f"CREATE OR REPLACE VIEW main.{quoted(name)} AS SELECT * FROM main.{quoted(as_)}")
 
 
 KEPT = (State.BEFORE, State.AFTER)
@@ -110,8 +126,8 @@ BEFORE, AFTER = "__before", "__after"
 @lru_cache(maxsize=256)
 def emitted(node: Relation, *, through_spark: bool) -> str:
     def bind(scan: Scan) -> exp.Table:
-        if scan.table == EXTENT:
-            return table(EXTENT)
+        if scan.table in (EXTENT, CHANGED, SETTLED, SUSPECTS, FRESH):
+            return table("main", scan.table)
         if scan.at in KEPT:
             return table(AFTER if scan.at is State.AFTER else BEFORE, scan.table)
         return table("main", f"{scan.table}__{scan.at.value}")
@@ -239,7 +255,7 @@ def comparable(value: Any) -> Any:
         if isinstance(value, float) and not math.isfinite(value):
             return "NaN" if math.isnan(value) else value
         return Decimal(f"{float(value):.12g}")
-    return value
+    return tuple(map(comparable, value)) if isinstance(value, list | tuple) else value
 
 
 def rounded(rows: Bag, decimals: int | None) -> Bag:

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tests.apply_bags import apply_change
+from tests.apply_bags import Bound, rolled
 from tests.pure_typer import PureTyper
 from tests.steps import Rows, Step
 
 from rollview.algebra.interpreter import evaluate
 from rollview.algebra.relation import State
 from rollview.plan.compile import CompiledView, compile_view
+from rollview.plan.extent import EXTENT
 from rollview.plan.maintain import Maintenance, maintain
 from rollview.rules.dispatch import at, delta
 
@@ -52,7 +53,7 @@ class Subject:
     def read(self, step: Step, stored: Bag) -> Bag:
         """What a reader of the extent sees."""
         extent = self.view.extent
-        return plain(evaluate(extent.reader, step.source((extent.columns, stored))))
+        return plain(evaluate(extent.reader, step.source({EXTENT: (extent.columns, stored)})))
 
     def meant(self, step: Step) -> Bag:
         """What the user's query means after the step."""
@@ -77,9 +78,7 @@ class Subject:
         plan = self.maintenance(step, foreign_keys=foreign_keys, shapes=shapes)
         if plan.change is None:
             return stored
-        return apply_change(
-            self.view.extent, stored, rows_of(plan.change, step), inserts_only=plan.inserts_only, may_miss=plan.may_miss
-        )
+        return rolled(self.view.extent, plan, stored, lambda node, bound: rows_of(node, step, bound))
 
     def check(self, step: Step, stored: Bag) -> None:
         assert stored == self.stored(step), "the extent differs from its recompute"
@@ -88,8 +87,8 @@ class Subject:
         )
 
 
-def rows_of(node: Relation, step: Step) -> Bag:
-    return plain(evaluate(node, step.source()))
+def rows_of(node: Relation, step: Step, bound: Bound | None = None) -> Bag:
+    return plain(evaluate(node, step.source(bound)))
 
 
 def plain(bag: Bag) -> Bag:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from rollview.algebra.call import Call
 from rollview.algebra.relation import (
     Aggregate,
     AntiJoin,
@@ -63,7 +64,7 @@ RANKS = {
     "cume_dist": "double",
 }
 VALUE_FUNCTIONS = frozenset(["lag", "lead", "first_value", "last_value", "nth_value", "min", "max"])
-BUILTINS = STRINGS | INTEGERS | {"array_repeat"}
+BUILTINS = STRINGS | INTEGERS | {"array_repeat", "struct"}
 
 
 class PureTyper:
@@ -166,13 +167,36 @@ def column_type(column: Column | None) -> str:
 def measure_type(measure: Measure, types: Mapping[str, str]) -> str:
     if measure.function is Function.COUNT or measure.argument is None:
         return "bigint"
+    if measure.function is Function.CALL:
+        call = Call.of(measure.argument.tree)
+        assert call is not None
+        return call_type(call, types)
     argument = type_of(measure.argument, types)
+    if measure.function in (Function.MIN, Function.MAX, Function.BIT_XOR):
+        return argument
     decimal = decimal_of(argument)
     if measure.function is Function.AVG:
         return bounded(decimal[0] + 4, decimal[1] + 4) if decimal and argument not in WIDTHS else "double"
     if argument in WIDTHS:
         return "bigint"
     return bounded(decimal[0] + 10, decimal[1]) if decimal else "double"
+
+
+COUNTS = ("count", "approx_count_distinct")
+LIKE_THEIR_ARGUMENT = ("bit_and", "bit_or", "min_by", "max_by")
+
+
+def call_type(call: Call, types: Mapping[str, str]) -> str:
+    if call.name in COUNTS:
+        return "bigint"
+    if call.name in ("listagg", "string_agg"):
+        return "string"
+    first = infer((call.arguments or [o.this for o in call.order])[0], types)
+    if call.name in ("collect_list", "collect_set", "array_agg"):
+        return f"array<{first}>"
+    if call.name == "sum":
+        return "bigint" if first in WIDTHS else first
+    return first if call.name in (*LIKE_THEIR_ARGUMENT, "mode") else "double"
 
 
 def type_of(scalar: Scalar, types: Mapping[str, str]) -> str:
@@ -189,7 +213,7 @@ def infer(tree: exp.Expr, types: Mapping[str, str]) -> str:
             return "void"
         case exp.Cast():
             return tree.to.sql("spark").lower().replace(" ", "")
-        case exp.Paren() | exp.Neg():
+        case exp.Paren() | exp.Neg() | exp.Round() | exp.Greatest():
             return infer(tree.this, types)
         case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod():
             return arithmetic(tree, infer(tree.this, types), infer(tree.expression, types))
@@ -202,6 +226,8 @@ def infer(tree: exp.Expr, types: Mapping[str, str]) -> str:
             return widest(infer(e, types) for e in branches if e is not None)
         case exp.Extract():
             return "int"
+        case exp.Sqrt():
+            return "double"
         case exp.RawString() | exp.DPipe() | exp.Trim() | exp.Substring() | exp.Concat():
             return "string"
         case exp.Array():

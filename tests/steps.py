@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rollview.algebra.relation import State
-from rollview.plan.extent import EXTENT
 from rollview.rules.dispatch import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from rollview.algebra.evaluate import Row
     from rollview.algebra.interpreter import Bag, Source
@@ -56,13 +55,12 @@ class Step:
             return Counter({r: n for r, n in delta.items() if pick(r, key) in kept})
         return Counter({r: n for r, n in old.items() if pick(r, key) not in kept})
 
-    def source(self, extent: tuple[tuple[str, ...], Bag] | None = None) -> Source:
-        """For the interpreter; `extent` is what a reader scans."""
+    def source(self, bound: Mapping[str, tuple[tuple[str, ...], Bag]] | None = None) -> Source:
+        """For the interpreter; `bound` is what it scans beside the base tables: an extent, a computed change …"""
 
         def read(table: str, state: State) -> tuple[tuple[str, ...], Bag]:
-            if table == EXTENT:
-                assert extent is not None
-                return extent
+            if bound is not None and table in bound:
+                return bound[table]
             columns = tuple(c.name for c in self.tables[table].columns)
             return (*columns, "__count") if state.signed else columns, self.part(table, state)
 

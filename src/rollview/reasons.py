@@ -4,15 +4,14 @@ from __future__ import annotations
 
 REASONS: dict[str, str] = {
     "RV-AGGREGATE": "this aggregate function is not maintained from changes yet",
-    "RV-AGGREGATE-DISTINCT": "DISTINCT inside an aggregate is not maintained from changes yet",
-    "RV-AVG-PRECISION": "an average of such wide decimals cannot be derived exactly from a sum and a count",
+    "RV-APPROXIMATE": "this approximation depends on how Spark spreads the rows, so the view has no one meaning",
     "RV-CHEAPER": "the change is so large that the cost model expects a recompute to be faster",
     "RV-FLOAT-REDERIVE": "floating-point sums are derived anew after many additions and subtractions",
     "RV-FLOAT-SUM": "a floating-point sum is kept by adding and subtracting: it may differ from a recompute in the "
     "last digits, and is derived anew from time to time; NaN and infinities are counted apart and exact",
     "RV-FROM": "this kind of FROM item is not maintained from changes yet",
     "RV-GENERATOR": "generators inside expressions, and time windows, are not maintained from changes yet",
-    "RV-GROUPING-SETS": "GROUPING SETS, ROLLUP and CUBE are not maintained from changes yet",
+    "RV-GROUPING-SETS": "GROUP BY … WITH TOTALS is not maintained from changes yet",
     "RV-EQUALITY-DELETES": "this kind of deletion in an attached table is not captured yet",
     "RV-ICEBERG-FORMAT": "this version of the table format is not captured yet",
     "RV-ICEBERG-METADATA": "the metadata of the attached table cannot be understood",
@@ -39,6 +38,7 @@ REASONS: dict[str, str] = {
     "RV-STEPS-VIEW": "the view reads a view, so it stops where that one has stopped",
     "RV-SUBQUERY": "this form of subquery is not maintained from changes yet",
     "RV-SUBQUERY-ROWS": "a scalar subquery without aggregate is maintained where a key shows that it finds one row",
+    "RV-UNDETERMINED": "the rows of a group do not determine the value of this aggregate: it depends on their order",
     "RV-UPSTREAM-ELSEWHERE": "a view below has passed one of the two ticks without stopping there, so its change is "
     "not known; its SQL is evaluated instead",
     "RV-UPSTREAM-RECOMPUTED": "a view below was recomputed, so there is no delta of it to go on from",

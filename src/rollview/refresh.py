@@ -37,6 +37,7 @@ from rollview.plan.emit import emit
 from rollview.plan.extent import Kind
 from rollview.plan.maintain import Maintenance, maintain
 from rollview.plan.restrict import restrict
+from rollview.propagate.settle import Settle
 from rollview.propagate.standing import stands
 from rollview.propagate.states import States
 from rollview.propagate.versioned import CompiledOf, Span, Versioned, nobody
@@ -76,6 +77,8 @@ class Refresh:
         self.jobs = JobCounter(lake.spark)
         self.predicted: Estimate | None = None
         self.delta_rows = 0
+        self.rederived = 0
+        """groups that were derived from the base tables"""
         self.sizes: dict[str, int] = {}
 
     # --- where the view stands ------------------------------------------------------------------------
@@ -212,17 +215,21 @@ class Refresh:
         small = all(d.rows is not None for d in versioned.deltas.values())
         query = emit(restrict(plan.change, known), versioned.bind, lookups=small)
         applier = Applier(self.lake, self.view.extent, self.properties(span), limits=self.limits)
-        fused = plan.kind is Kind.AGGREGATE and not log.needed and applier.is_small()
+        fused = plan.kind is Kind.AGGREGATE and not plan.rederives and not log.needed and applier.is_small()
         if fused and extent.states is not None:
             with self.phase("apply"):
-                applied = applier.states(
-                    query, None, extent.key, [s.name for s in extent.states.all], keep_empty=not extent.key
-                )
+                applied = applier.states(query, None, extent.key, extent.states.updates)
         else:
             with self.phase("compute"):
                 change = self.computed(query, versioned)
             if change.rows is not None and not change.rows.num_rows:
                 return self.unchanged(log, span)
+            settled: Applied | None = None
+            if plan.rederives:
+                with self.phase("settle"):
+                    settle = Settle(self.lake, versioned.states, versioned.bind, self.view.extent, extent)
+                    change, settled = settle.replaced(change, self.sizes, always=plan.always)
+                    self.rederived = settle.rederived
             if log.needed:
                 with self.phase("log"):
                     log.write(
@@ -232,10 +239,13 @@ class Refresh:
                         span.since,
                         span.upto,
                         may_miss=plan.may_miss,
+                        replaced=plan.rederives,
                     )
                 reached("refresh.logged")
             with self.phase("apply"):
-                applied = self.apply(applier, plan, change)
+                applied = settled or self.apply(applier, plan, change)
+                if settled is not None:
+                    applier.groups(change, extent.key, extent.columns)
         reached("refresh.merged")
         self.note(span.upto)
         reached("refresh.noted")
@@ -256,8 +266,7 @@ class Refresh:
         assert self.compiled is not None
         extent = self.compiled.extent
         if plan.kind is Kind.AGGREGATE and extent.states is not None:
-            names = [s.name for s in extent.states.all]
-            return applier.states(change.name, change.rows, extent.key, names, keep_empty=not extent.key)
+            return applier.states(change.name, change.rows, extent.key, extent.states.updates)
         unique = plan.kind is Kind.KEYED
         return applier.rows(change, extent.key, extent.columns, unique=unique, inserts_only=plan.inserts_only)
 
@@ -307,7 +316,10 @@ class Refresh:
 
     def predict(self, plan: Maintenance) -> None:
         sizes = self.sizes = {n: self.base_bytes(n) for n in (self.compiled.reads if self.compiled else ())}
-        looked_up = sum(sizes.get(s.table, 0) for s in plan.scans if s.at in (State.BEFORE, State.AFTER))
+        read = plan.scans
+        if plan.always and self.compiled is not None:
+            read |= frozenset(scans(self.compiled.definition))
+        looked_up = sum(sizes.get(s.table, 0) for s in read if s.at in (State.BEFORE, State.AFTER))
         commit = self.lake.commit(self.view.extent)
         extent = commit.number("total-files-size") if commit else 0
         merged = 0 if plan.inserts_only else min(extent, 40_000 * max(1, self.delta_rows))
@@ -361,6 +373,7 @@ class Refresh:
             dict(self.phases),
             self.jobs.count,
             predicted,
+            self.rederived,
         )
         self.control.history.record_refresh(
             HistoryRow(

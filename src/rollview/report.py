@@ -31,6 +31,8 @@ class Report:
     phases: Mapping[str, float] = field(default_factory=dict)
     jobs: int | None = 0
     predicted: float | None = None
+    rederived: int = 0
+    """groups that were derived anew from the base tables, because the change table could not tell their values"""
 
     def __repr__(self) -> str:
         why = f" ({self.reason})" if self.reason else ""

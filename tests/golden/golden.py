@@ -14,8 +14,9 @@ from tests.golden.schema import TABLES
 from tests.law import Subject
 
 from rollview.errors import RollviewError
+from rollview.plan import rederive
 from rollview.plan.emit import emit, sql, table
-from rollview.plan.extent import EXTENT
+from rollview.plan.extent import EXTENT, Extent
 from rollview.plan.maintain import maintain
 from rollview.rules.dispatch import Shape
 
@@ -60,15 +61,21 @@ class Golden:
             f"-- {extent.kind.value} extent, by {', '.join(extent.key) or 'nothing'}\n{notes}{pretty(extent.rows)};\n\n"
             f"-- readers\n{pretty(extent.reader)};\n\n-- maintenance: {how}\n"
             + ("" if plan is None else f"{pretty(plan[1])};\n")
+            + ("" if plan is None or not plan[2] else stages(extent, always=plan[3]))
         )
 
 
-def maintenance(subject: Subject, shapes: dict[str, Shape]) -> tuple[str, Relation] | None:
+def stages(extent: Extent, *, always: bool) -> str:
+    settled, fresh = rederive.settled(extent, always=always), rederive.rederived(extent)
+    return f"\n-- settled: the changed groups\n{pretty(settled)};\n\n-- fresh: the suspect groups\n{pretty(fresh)};\n"
+
+
+def maintenance(subject: Subject, shapes: dict[str, Shape]) -> tuple[str, Relation, bool, bool] | None:
     plan = maintain(subject.view, shapes, TABLES)
     if plan.change is None:
         return None
     kind = "change table" if plan.kind.value == "aggregate" else "insertions" if plan.inserts_only else "net delta"
-    return kind, plan.change
+    return kind, plan.change, plan.rederives, plan.always
 
 
 def shape(text: str) -> tuple[str, Shape]:

@@ -391,9 +391,11 @@ class Views:
         if fitting and self.chance(0.5 if kind == INT else 1.0):
             return self.rng.choice(fitting), True
         if kind == BOOL:
+            if self.chance(0.5):
+                return f"{self.rng.choice(('BOOL_AND', 'BOOL_OR', 'MIN'))}({self.predicate(scope, 1)})", False
             return self.comparison(self.measure(scope), self.measure(scope)), False
         if kind == REAL:
-            return f"AVG({self.expression(scope, INT, 1)})", False
+            return f"{self.rng.choice(('AVG', 'MEDIAN'))}({self.expression(scope, INT, 1)})", False
         if fitting and self.chance(0.2):
             return f"{self.rng.choice(fitting)} + {self.measure(scope)}", False
         if self.chance(0.1):
@@ -409,6 +411,11 @@ class Views:
         columns = not any(k.startswith("(") for k in keys)
         if shown == set(keys) and columns and not mixed and self.chance(0.2):
             return " GROUP BY ALL"
+        if len(keys) > 1 and columns and self.chance(0.25):
+            # never the empty set: over no rows it has no row in Spark, and one in DuckDB
+            sets = [self.rng.sample(list(keys), self.rng.randint(1, len(keys))) for _ in range(self.rng.randint(1, 3))]
+            listed = [list(keys), *sets]
+            return " GROUP BY GROUPING SETS (" + ", ".join(f"({', '.join(found)})" for found in listed) + ")"
         parts = []
         for key in keys:
             places = [i for i, (text, _, pure) in enumerate(items) if pure and text == key]
@@ -435,6 +442,13 @@ class Views:
                 f"SUM({argument})",
                 "SUM(2)",
                 "COUNT(1)",
+                f"MIN({argument})",
+                f"MAX({argument})",
+                f"MAX(DISTINCT {argument})",
+                f"COUNT(DISTINCT {argument})",
+                f"SUM(DISTINCT {argument})",
+                f"BIT_XOR({argument})",
+                f"BIT_OR({argument})",
             )
         )
         return f"{call} FILTER (WHERE {self.predicate(scope, 1)})" if self.chance(0.15) else call

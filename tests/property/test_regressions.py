@@ -212,6 +212,21 @@ INTERPLAY = {
     "having_on_a_key_and_an_average": "SELECT x, AVG(y) AS v FROM u GROUP BY x HAVING x > 0 AND AVG(y) > 1",
     "having_over_no_rows": "SELECT COUNT(*) AS n FROM u WHERE FALSE HAVING COUNT(*) = 0",
     "having_that_hides_the_one_row": "SELECT COUNT(*) AS n FROM u HAVING COUNT(*) > 2 AND SUM(x) IS NOT NULL",
+    "counts_of_counts_over_a_left_join": (
+        "SELECT n, COUNT(*) AS customers FROM (SELECT r.id, COUNT(s.id) AS n FROM r LEFT JOIN s ON s.r_id = r.id "
+        "AND s.c <> 1 GROUP BY r.id) q GROUP BY n"
+    ),
+    "extremes_below_a_join_on_their_result": (
+        "SELECT r.a, q.low, q.high FROM r JOIN (SELECT r_id, MIN(c) AS low, MAX(c) AS high FROM s GROUP BY r_id) q "
+        "ON r.b = q.low"
+    ),
+    "a_correlated_count_of_distinct_values": (
+        "SELECT r.id, (SELECT COUNT(DISTINCT s.c) FROM s WHERE s.r_id = r.id) AS n FROM r"
+    ),
+    "the_extreme_of_extremes": (
+        "SELECT MAX(low) AS m, COUNT(DISTINCT low) AS n FROM (SELECT x, MIN(y) AS low FROM u GROUP BY x) q"
+    ),
+    "a_median_of_sums": "SELECT MEDIAN(t) AS m FROM (SELECT x, SUM(y) AS t FROM u GROUP BY x HAVING COUNT(*) > 1) q",
     "two_global_aggregates": (
         "SELECT p1.n - p2.n AS d FROM (SELECT COUNT(*) AS n FROM u) p1 CROSS JOIN (SELECT COUNT(*) AS n FROM r) p2"
     ),

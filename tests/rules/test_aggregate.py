@@ -9,7 +9,9 @@ from tests.law import Subject, check_delta, check_history, rows_of
 from tests.rules.tables import BAGS, R, by_name, scalar, scan, table
 from tests.steps import Step, rows
 
-from rollview.algebra.relation import Aggregate, Function, Measure, State, walk
+from rollview.algebra.relation import Aggregate, Filter, Function, Measure, Scan, State, walk
+from rollview.plan.extent import EXTENT
+from rollview.plan.rederive import CHANGED, SUSPECT, settled
 
 STATES = [
     rows(r=[(1, 5), (1, 5), (1, None), (2, None), (None, 3)], s=[(1, 10), (2, 20), (2, None)]),
@@ -228,6 +230,49 @@ def test_other_aggregates_of_aggregates_are_kept_apart(sql: str) -> None:
 
 def inner(node: Aggregate) -> list[object]:
     return list(walk(node.source))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT a, COUNT(*) AS n FROM r GROUP BY a HAVING a > 1",
+        "SELECT a, n FROM (SELECT a, SUM(b) AS n FROM r GROUP BY a) x WHERE a > 1",
+        "SELECT s.c, x.n FROM s JOIN (SELECT a, MIN(b) AS n FROM r GROUP BY a) x ON s.b = x.n AND x.a > 1",
+    ],
+)
+def test_a_selection_on_a_group_key_goes_below(sql: str) -> None:
+    subject = check_history(sql, BAGS, STATES)
+    selected = [n.source for n in walk(subject.view.definition) if isinstance(n, Filter)]
+    assert any(isinstance(n, Scan) and n.table == "r" for n in selected)
+    assert not any(isinstance(n, Aggregate) for n in selected)
+
+
+def test_below_the_top_a_sum_is_looked_up_once_and_an_extreme_twice() -> None:
+    step = Step(BAGS, STATES[0], STATES[1])
+    for function, states in (("SUM", {State.AFTER}), ("AVG", {State.AFTER}), ("MAX", {State.BEFORE, State.AFTER})):
+        sql = f"SELECT v, COUNT(*) AS n FROM (SELECT a, {function}(b) AS v FROM r GROUP BY a) x GROUP BY v"
+        for naive in (False, True):
+            plan = Subject.of(sql, BAGS).maintenance(step, foreign_keys=not naive)
+            wanted = states if not naive else {State.BEFORE, State.AFTER}
+            assert {s.at for s in plan.scans} - {State.DELTA} == wanted, (function, naive)
+
+
+def test_only_groups_that_lose_their_extreme_are_suspect() -> None:
+    """Group 1 loses its minimum, 2 another value, 3 its minimum but gains a lower one, 4 everything; 5 is new."""
+    before = rows(r=[(1, 1), (1, 7), (2, 1), (2, 9), (3, 4), (3, 5), (4, 2)], s=[])
+    after = rows(r=[(1, 7), (2, 1), (3, 3), (3, 5), (5, 5)], s=[])
+    subject = Subject.of("SELECT a, MIN(b) AS m, SUM(b) AS t FROM r GROUP BY a", BAGS)
+    step = Step(BAGS, before, after)
+    plan = subject.maintenance(step, foreign_keys=True)
+    assert plan.change is not None
+    bound = {
+        EXTENT: (subject.view.extent.columns, subject.stored(Step(BAGS, before, before))),
+        CHANGED: (plan.change.names, rows_of(plan.change, step)),
+    }
+    found = settled(subject.view.extent)
+    place = found.names.index(SUSPECT)
+    assert [row[0] for row in rows_of(found, step, bound) if row[place]] == [1]
+    assert {s.at for s in plan.scans} == {State.DELTA}
 
 
 def test_decimals_stay_exact() -> None:

@@ -69,6 +69,10 @@ def test_which_averages_are_exact(type_: str, exact: bool) -> None:
     assert average_is_exact(type_) is exact
 
 
+def test_an_average_that_cannot_be_derived_exactly_is_re_derived() -> None:
+    assert names(Measure("v", Function.AVG, scalar("r_b")), type_="decimal(38,10)")[-1] == "__value_v"
+
+
 GROUPS: dict[str, list[float | None]] = {
     "finite": [1.5, 2.25, None],
     "nan": [1.5, NAN],

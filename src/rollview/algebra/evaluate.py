@@ -6,6 +6,7 @@ engine.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -20,11 +21,20 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 Compiled = Callable[[Row], Any]
 
+
+def alike(a: Any, b: Any) -> tuple[Any, Any]:
+    """Python computes with decimals and with fractions, but not with both at once."""
+    if isinstance(a, Fraction) and isinstance(b, Decimal):
+        return a, Fraction(b)
+    return (Fraction(a), b) if isinstance(b, Fraction) and isinstance(a, Decimal) else (a, b)
+
+
 ARITHMETIC: dict[type[exp.Expr], Callable[[Any, Any], Any]] = {
-    exp.Add: operator.add,
-    exp.Sub: operator.sub,
-    exp.Mul: operator.mul,
+    exp.Add: lambda a, b: operator.add(*alike(a, b)),
+    exp.Sub: lambda a, b: operator.sub(*alike(a, b)),
+    exp.Mul: lambda a, b: operator.mul(*alike(a, b)),
     exp.Div: lambda a, b: Fraction(a) / Fraction(b),
+    exp.BitwiseXor: operator.xor,
 }
 COMPARISON: dict[type[exp.Expr], Callable[[Any, Any], Any]] = {
     exp.EQ: operator.eq,
@@ -65,6 +75,9 @@ def build(tree: exp.Expr, where: Mapping[str, int]) -> Compiled:
             return lambda row: truth
         case exp.Paren() | exp.Cast():
             return build(tree.this, where)
+        case exp.Round() | exp.Sqrt():
+            rounded, function = build(tree.this, where), round if isinstance(tree, exp.Round) else math.sqrt
+            return lambda row: None if (v := rounded(row)) is None else function(v)
         case exp.Neg():
             inner = build(tree.this, where)
             return lambda row: None if (v := inner(row)) is None else -v
@@ -88,9 +101,10 @@ def build(tree: exp.Expr, where: Mapping[str, int]) -> Compiled:
         case exp.Coalesce():
             options = [build(e, where) for e in (tree.this, *tree.expressions)]
             return lambda row: next((v for o in options if (v := o(row)) is not None), None)
-        case exp.Least():
-            options = [build(e, where) for e in (tree.this, *tree.expressions)]
-            return lambda row: min((v for o in options if (v := o(row)) is not None), default=None)
+        case exp.Least() | exp.Greatest():
+            given = [build(e, where) for e in (tree.this, *tree.expressions)]
+            pick = min if isinstance(tree, exp.Least) else max
+            return lambda row: pick((v for g in given if (v := g(row)) is not None), default=None)
         case exp.If() | exp.Case():
             return conditional(tree, where)
         case exp.Array():

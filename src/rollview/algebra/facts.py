@@ -175,6 +175,21 @@ def determines_all(block: Block, keys: list[tuple[str, ...]], start: list[int]) 
         reached |= found
 
 
+def determined(node: Relation, given: frozenset[str], tables: Tables) -> frozenset[str]:
+    """The columns that have one value wherever the given ones have (the closure under keys and equalities)."""
+    block = flatten(node)
+    keys = [key(i, tables) for i in block.inputs]
+    known = set(given)
+    while True:
+        size = len(known)
+        known |= {name for pair in block.equalities if known.intersection(pair) for name in pair}
+        for source, k in zip(block.inputs, keys, strict=True):
+            if k is not None and known.issuperset(k):
+                known.update(source.names)
+        if len(known) == size:
+            return frozenset(known)
+
+
 def refers(child: Scan, parent: Scan, pairs: list[tuple[str, str]], tables: Tables) -> bool:
     """Do the join equalities follow a declared foreign key from `child` to the whole key of `parent`?"""
     key = {k.lower() for k in tables[parent.table].key or ()}

@@ -7,20 +7,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from fractions import Fraction
-from typing import Any
 
+from rollview.algebra.aggregates import compile_measure
 from rollview.algebra.evaluate import Row, compile_scalar
 from rollview.algebra.generators import compile_generator
 from rollview.algebra.relation import (
     Aggregate,
     AntiJoin,
     Filter,
-    Function,
     Generate,
     Join,
     MarkJoin,
-    Measure,
     OuterJoin,
     Project,
     Relation,
@@ -152,32 +149,15 @@ def generate(node: Generate, rows: Bag) -> Bag:
 def aggregate(node: Aggregate, rows: Bag) -> Bag:
     names = node.source.names
     keys = [compile_scalar(e, names) for _, e in node.keys]
-    arguments = [compile_scalar(m.argument, names) if m.argument is not None else None for m in node.measures]
+    measures = [compile_measure(m, names) for m in node.measures]
     groups: dict[Row, list[tuple[Row, int]]] = {} if node.grouped else {(): []}
     for row, n in rows.items():
         if n:
             groups.setdefault(tuple(k(row) for k in keys), []).append((row, n))
     result: Bag = Counter()
     for key, members in groups.items():
-        values = []
-        for measure, argument in zip(node.measures, arguments, strict=True):
-            inputs = [(argument(r) if argument else True, n) for r, n in members]
-            values.append(measure_value(measure, [(v, n) for v, n in inputs if v is not None]))
-        result[key + tuple(values)] += 1
+        result[key + tuple(measure(members) for measure in measures)] += 1
     return result
-
-
-def measure_value(measure: Measure, inputs: list[tuple[Any, int]]) -> Any:
-    """`inputs` are the non-NULL arguments with their multiplicities."""
-    if measure.function is Function.COUNT:
-        return sum(n for _, n in inputs)
-    if not inputs:
-        return None
-    total = sum(v * n for v, n in inputs)
-    if measure.function is Function.SUM:
-        return total
-    average = Fraction(total) / sum(n for _, n in inputs)
-    return int(average) if average.denominator == 1 else average
 
 
 def tables_source(tables: Mapping[tuple[str, State], Bag], columns: Mapping[str, tuple[str, ...]]) -> Source:

@@ -39,11 +39,15 @@ class State(Enum):
 
 
 class Function(Enum):
-    """The aggregate functions that the algebra knows."""
+    """The aggregate functions that the algebra knows; a CALL is any other one, as Spark evaluates it."""
 
     COUNT = "count"
     SUM = "sum"
     AVG = "avg"
+    MIN = "min"
+    MAX = "max"
+    BIT_XOR = "bit_xor"
+    CALL = "call"
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +276,10 @@ def partition_of(window: Scalar) -> tuple[Scalar, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """An aggregate: name = function(argument); COUNT without an argument counts rows."""
+    """An aggregate: name = function(argument); COUNT without an argument counts rows.
+
+    The argument of a CALL is the whole call: its name, arguments, DISTINCT, ORDER BY and FILTER.
+    """
 
     name: str
     function: Function
@@ -282,15 +289,24 @@ class Measure:
         if self.argument is None and self.function is not Function.COUNT:
             raise ValueError(f"{self.function.value} needs an argument")
 
+    def __str__(self) -> str:
+        return (
+            str(self.argument) if self.function is Function.CALL else f"{self.function.value}({self.argument or '*'})"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """γ_{keys; measures}(R). With no keys at all it is global: always exactly one row (`grouped` False)."""
+    """γ_{keys; measures}(R). With no keys at all it is global: always exactly one row (`grouped` False).
+
+    `exact`: its measures are counts, sums and parities of exact numbers, so that a change can be taken back.
+    """
 
     source: Relation
     keys: tuple[tuple[str, Scalar], ...]
     measures: tuple[Measure, ...]
     grouped: bool = True
+    exact: bool = False
 
     def __post_init__(self) -> None:
         distinct(self.names)

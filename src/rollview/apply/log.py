@@ -21,7 +21,8 @@ from rollview.lake.predicates import above
 from rollview.names import PROPERTY_TICK, TICK
 from rollview.plan.compile import CompiledView
 from rollview.plan.emit import emit
-from rollview.plan.visible import CHANGED, view_delta
+from rollview.plan.rederive import CHANGED
+from rollview.plan.visible import view_delta
 from rollview.propagate.layout import elementary
 from rollview.propagate.view_delta import ViewDelta
 from rollview.steps import reached
@@ -59,13 +60,22 @@ class ViewLog:
             self.delta.nothing(Step(since, upto, exact=True))
 
     def write(
-        self, view: CompiledView, change: Change, before: exp.Table, since: int, upto: int, *, may_miss: bool
+        self,
+        view: CompiledView,
+        change: Change,
+        before: exp.Table,
+        since: int,
+        upto: int,
+        *,
+        may_miss: bool,
+        replaced: bool,
     ) -> None:
+        """Enter the change; `replaced` if it holds the new rows of changed groups."""
         if self.delta.kept:
             self.delta.append(self.stamped(change, upto), Step(since, upto, exact=False))
             return
         query = emit(
-            view_delta(view.extent, may_miss=may_miss),
+            view_delta(view.extent, may_miss=may_miss, replaced=replaced),
             lambda scan: (change.name if scan.table == CHANGED else before).copy(),
         )
         properties = {PROPERTY_TICK: str(upto)}

@@ -15,8 +15,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from rollview.apply.applied import Applied
-from rollview.apply.rewrite import rewrite_states
+from rollview.apply.rewrite import replace_groups, rewrite_states
 from rollview.capture.net import row_codes
+from rollview.deltas.change_table import Update, Updates
 from rollview.lake.lake import Commit, Lake, TableRef
 from rollview.lake.regions import file_filter, regions
 from rollview.limits import USUAL, Limits
@@ -64,25 +65,34 @@ class Applier:
 
     # --- aggregates -----------------------------------------------------------------------------------
 
-    def states(
-        self, source: exp.Expr, rows: pa.Table | None, key: Sequence[str], states: Sequence[str], *, keep_empty: bool
-    ) -> Applied:
+    def states(self, source: exp.Expr, rows: pa.Table | None, key: Sequence[str], updates: Updates) -> Applied:
         """V ⊔ □V. `source` is a query (fused: computed inside the statement) or a bound change."""
         if self.size() <= self.limits.rewrite_bytes:
-            return rewrite_states(self.lake, self.extent, source, key, states, self.properties, keep_empty=keep_empty)
+            return rewrite_states(self.lake, self.extent, source, key, updates, self.properties, keep_empty=not key)
+        return self.merged_states(source, rows, key, updates)
+
+    def groups(self, change: Change, key: Sequence[str], columns: Sequence[str]) -> None:
+        """The rows of the change take the place of the groups with the same key; `__count` 0 deletes them."""
+        if self.size() <= self.limits.rewrite_bytes:
+            replace_groups(self.lake, self.extent, change.name, key, columns, self.properties, keep_empty=not key)
+            return
+        updates = {c: Update.REPLACE for c in columns if c not in key}
+        self.merged_states(change.name, change.rows, key, updates)
+
+    def merged_states(self, source: exp.Expr, rows: pa.Table | None, key: Sequence[str], updates: Updates) -> Applied:
         near = regions(rows, key) if rows is not None else {}
         if rows is None or not key or self.few(rows, key):
-            statement = merge_states(self.extent.tree(), source, key, states, keep_empty=keep_empty, near=near)
+            statement = merge_states(self.extent.tree(), source, key, updates, keep_empty=not key, near=near)
             self.lake.merge(statement, self.properties)
             return self.counted()
-        return self.split_states(source, rows, key, states, near)
+        return self.split_states(source, rows, key, updates, near)
 
     def split_states(
         self,
         source: exp.Expr,
         rows: pa.Table,
         key: Sequence[str],
-        states: Sequence[str],
+        updates: Updates,
         near: Mapping[str, Region],
     ) -> Applied:
         """Matched groups by a MERGE that broadcasts the change; groups that it did not find are appended.
@@ -90,7 +100,7 @@ class Applier:
         The MERGE itself tells which it found: the files that it added hold the updated groups, and a group that it
         deleted has lost rows, so a gaining group that is not in those files is new. The extent is read once.
         """
-        statement = merge_states(self.extent.tree(BRANCH), source, key, states, keep_empty=False, near=near)
+        statement = merge_states(self.extent.tree(BRANCH), source, key, updates, keep_empty=False, near=near)
         statement.args["whens"].expressions.pop()  # matched rows only
         self.lake.start_branch(self.extent, BRANCH)
         self.lake.merge(statement, self.properties)

@@ -1,4 +1,4 @@
-"""A small extent is written anew: V ⊔ □V = γ_key(SUM of each state)(V ⊎ □V), groups whose count is zero left out.
+"""A small extent is written anew: V ⊔ □V = γ_key(⊕ of each state)(V ⊎ □V), groups whose count is zero left out.
 
 The refresh operator read as algebra. It is one pass and one commit, without look-ups and without delete files to
 accumulate, and beats a MERGE for as long as the extent is small.
@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from rollview.apply.applied import Applied
+from rollview.deltas.change_table import Update, Updates
 from rollview.lake.lake import Lake, TableRef
 from rollview.names import COUNT, PREFIX
-from rollview.plan.emit import ident
+from rollview.plan.emit import FUNCTIONS, ident
+from rollview.plan.merge import SOURCE, TARGET, column, same_key
 
 OLD, NEW = f"{PREFIX}old", f"{PREFIX}new"
 """how many rows of the extent (at most one) and of the change a group comes from"""
@@ -24,20 +26,21 @@ def rewrite_states(
     extent: TableRef,
     source: exp.Expr,
     key: Sequence[str],
-    states: Sequence[str],
+    updates: Updates,
     properties: Mapping[str, str],
     *,
     keep_empty: bool,
 ) -> Applied:
-    """Add the change to the extent; `source` is the change as a query or a bound name."""
+    """Merge the change into the extent; `source` is the change as a query or a bound name."""
     both = exp.Union(
-        this=side(extent.tree(), [*key, *states], old=1),
-        expression=side(source, [*key, *states], old=0),
+        this=side(extent.tree(), [*key, *updates], old=1),
+        expression=side(source, [*key, *updates], old=0),
         distinct=False,
     )
     keys: list[exp.Expr] = [exp.Column(this=ident(k)) for k in key]
-    sums = [exp.alias_(exp.Sum(this=exp.Column(this=ident(s))), s, quoted=True) for s in [*states, OLD, NEW]]
-    merged = exp.select(*keys, *sums).from_(exp.Subquery(this=both, alias=exp.TableAlias(this=ident("both"))))
+    bulk = {**updates, OLD: Update.ADD, NEW: Update.ADD}
+    totals = [exp.alias_(FUNCTIONS[u.value](this=exp.Column(this=ident(s))), s, quoted=True) for s, u in bulk.items()]
+    merged = exp.select(*keys, *totals).from_(exp.Subquery(this=both, alias=exp.TableAlias(this=ident("both"))))
     if keys:
         merged = merged.group_by(*(k.copy() for k in keys))
     left = "true" if keep_empty else f"`{COUNT}` <> 0"
@@ -45,7 +48,7 @@ def rewrite_states(
     counts = lake.rewrite(
         extent,
         merged,
-        [*key, *states],
+        [*key, *updates],
         left,
         {
             "inserted": f"{left} AND `{OLD}` = 0",
@@ -56,6 +59,35 @@ def rewrite_states(
         order=key,
     )
     return Applied(counts["inserted"], counts["updated"], counts["deleted"])
+
+
+def replace_groups(
+    lake: Lake,
+    extent: TableRef,
+    source: exp.Table,
+    key: Sequence[str],
+    columns: Sequence[str],
+    properties: Mapping[str, str],
+    *,
+    keep_empty: bool,
+) -> None:
+    """V' = (V ▷ V_new) ⊎ V_new: the rows of `source` take the place of those with the same key."""
+    names = [exp.Column(this=ident(c)) for c in columns]
+    fresh: exp.Query = exp.select(*names).from_(source.copy())
+    if not keep_empty:
+        fresh = (
+            exp.select(*names)
+            .from_(source.copy())
+            .where(exp.GT(this=exp.Column(this=ident(COUNT)), expression=exp.Literal.number(0)))
+        )
+    if key:
+        same = exp.select(exp.Literal.number(1)).from_(exp.alias_(source.copy(), SOURCE, table=True, quoted=True))
+        stays = exp.Not(this=exp.Exists(this=same.where(same_key(key, {}))))
+        rest = exp.select(*(column(TARGET, c) for c in columns)).from_(
+            exp.alias_(extent.tree(), TARGET, table=True, quoted=True)
+        )
+        fresh = exp.Union(this=rest.where(stays), expression=fresh, distinct=False)
+    lake.overwrite_small(extent, lake.run(fresh), properties, order=key)
 
 
 def side(source: exp.Expr, columns: Sequence[str], *, old: int) -> exp.Select:

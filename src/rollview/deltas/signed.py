@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from rollview.algebra.relation import Project, Relation, Scan, State, empty, is_empty, walk
+from rollview.algebra.relation import Generate, Project, Relation, Scan, State, empty, is_empty, walk
 from rollview.algebra.scalar import Scalar, col, literal, operand
 from rollview.names import COUNT
 
@@ -38,11 +38,14 @@ class Signed:
     @property
     def inserts_only(self) -> bool:
         """Made of base deltas without any negation; then insertions below are insertions here."""
-        return not any(isinstance(n, Project) and negates(n) for n in walk(self.relation))
+        return not any(negates(n) for n in walk(self.relation))
 
 
-def negates(node: Project) -> bool:
-    return any(name == COUNT and expression.column != COUNT for name, expression in node.columns)
+def negates(node: Relation) -> bool:
+    """Does the node give rows counts of its own?"""
+    if isinstance(node, Generate):
+        return COUNT in node.columns
+    return isinstance(node, Project) and any(name == COUNT and e.column != COUNT for name, e in node.columns)
 
 
 def nothing(columns: tuple[str, ...]) -> Signed:
@@ -63,6 +66,13 @@ def signed_value(value: Scalar) -> Scalar:
     """The value with the sign of its row's count."""
     negative = exp.LT(this=col(COUNT).tree, expression=exp.Literal.number(0))
     return Scalar(exp.If(this=negative, true=exp.Neg(this=operand(value.tree)), false=value.tree.copy()))
+
+
+def sided(value: Scalar, sign: int) -> Scalar:
+    """The value in rows gained (+1) or lost (-1), else NULL."""
+    comparison = exp.GT if sign > 0 else exp.LT
+    test = comparison(this=col(COUNT).tree, expression=exp.Literal.number(0))
+    return Scalar(exp.If(this=test, true=value.tree.copy(), false=exp.null()))
 
 
 def counted(value: Scalar | None) -> Scalar:

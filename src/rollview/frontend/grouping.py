@@ -1,8 +1,4 @@
-"""GROUP BY, HAVING and aggregate calls to an Aggregate with canonical measures.
-
-FILTER becomes CASE inside the argument, COUNT(a, b) counts rows in which neither is NULL, and equal calls are
-one measure.
-"""
+"""GROUP BY and HAVING to an Aggregate with canonical measures; equal calls are one measure."""
 
 from __future__ import annotations
 
@@ -13,52 +9,86 @@ from sqlglot import exp
 
 from rollview.algebra.relation import Aggregate, Function, Measure, Project, Relation
 from rollview.algebra.scalar import Scalar, col, operand
-from rollview.frontend.refuse import bad, function_name, not_yet, place_of
+from rollview.frontend.aggregates import aggregate_call, lower_call
+from rollview.frontend.grouping_sets import grouping, masked, repeated, sets_of, unit
+from rollview.frontend.refuse import bad, not_yet, place_of
 from rollview.frontend.scalars import LARGEST, Scalars, has_aggregate, too_large
 from rollview.frontend.scope import Allocator, Lowered, Scope, Visible, is_named, marked, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FUNCTIONS: dict[type[exp.Expr], Function] = {
-    exp.Count: Function.COUNT,
-    exp.Sum: Function.SUM,
-    exp.Avg: Function.AVG,
-}
+    from rollview.algebra.call import Call
+    from rollview.algebra.schema import Tables
 
 
 class Grouping:
     """One grouped SELECT: its keys, the measures met so far, and how expressions above read them."""
 
-    def __init__(self, scope: Scope, scalars: Scalars, allocator: Allocator) -> None:
+    def __init__(self, scope: Scope, scalars: Scalars, allocator: Allocator, tables: Tables) -> None:
         self.scope = scope
         self.scalars = scalars
+        self.tables = tables
         self.allocator = allocator
         self.keys: list[tuple[str, Scalar]] = []
+        self.sets: list[set[str]] | None = None
+        """the names of the keys in each grouping set, if there are several"""
+        self.set_number = self.set_of_row = ""
         self.measures: dict[tuple[Function, str], Measure] = {}
 
-    def key(self, tree: exp.Expr) -> None:
+    def key(self, tree: exp.Expr) -> str:
         scalar = self.scalars.lower(tree, self.scope)
-        if any(str(scalar) == str(known) for _, known in self.keys):
-            return
-        self.keys.append((self.allocator.name(tree.name if isinstance(tree, exp.Column) else "k"), scalar))
+        return self.add_key(scalar, tree.name if isinstance(tree, exp.Column) else "k")
+
+    def grouping_sets(self, sets: list[list[exp.Expr]]) -> None:
+        self.sets = [{self.key(tree) for tree in found} for found in sets]
+        self.set_of_row, self.set_number = (self.allocator.name("grouping_set") for _ in range(2))
+
+    def add_key(self, scalar: Scalar, stem: str = "k") -> str:
+        """The name of the key; an expression is a key only once."""
+        for name, known in self.keys:
+            if str(scalar) == str(known):
+                return name
+        self.keys.append((self.allocator.name(stem), scalar))
+        return self.keys[-1][0]
 
     def aggregate(self) -> Aggregate:
         measures = tuple(self.measures.values())
         if not self.keys and not measures:  # HAVING alone: one group, of which nothing is asked
             measures = (Measure(self.allocator.name("count"), Function.COUNT),)
-        return Aggregate(self.scope.relation, tuple(self.keys), measures, grouped=bool(self.keys))
+        if self.sets is None:
+            return Aggregate(self.scope.relation, tuple(self.keys), measures, grouped=bool(self.keys))
+        total, number = len(self.sets), self.set_of_row
+        keys = [(name, masked(e, self.sets_with(name), total, number)) for name, e in self.keys]
+        source = repeated(self.scope.relation, total, number)
+        return Aggregate(source, (*keys, (self.set_number, col(number))), measures)
+
+    def sets_with(self, key: str) -> list[int]:
+        return [n for n, found in enumerate(self.sets or ()) if key in found]
+
+    def grouping(self, tree: exp.Expr, call: Call) -> exp.Expr:
+        """GROUPING and GROUPING_ID of some keys; without any, of all."""
+        if self.sets is None:
+            raise bad(
+                f"{call.name}() needs GROUPING SETS, ROLLUP or CUBE", "RV-GROUPING-SETS", tree, "GROUP BY ROLLUP (…)"
+            )
+        named = [self.as_key(a) for a in call.arguments]
+        if None in named or (call.name == "grouping" and len(named) != 1):
+            hint = f"keys: {', '.join(name for name, _ in self.keys)}"
+            raise bad(f"{call.name}() takes what GROUP BY names", "RV-GROUPING-SETS", tree, hint)
+        keys = [k.name for k in named if k is not None] or [name for name, _ in self.keys]
+        return grouping([self.sets_with(k) for k in keys], self.set_number, call, len(self.sets))
 
     def above(self, tree: exp.Expr) -> Scalar:
         """An expression over keys and measures."""
         return Scalar(self.replace(tree))
 
     def replace(self, tree: exp.Expr) -> exp.Expr:
-        filtered = isinstance(tree, exp.Filter)
-        call = tree.this if filtered else tree
-        if isinstance(call, exp.AggFunc):
-            condition = tree.args["expression"].this if filtered else None
-            return col(self.measure(call, condition).name).tree
+        call = aggregate_call(tree)
+        if call is not None and call.name in ("grouping", "grouping_id"):
+            return self.grouping(tree, call)
+        if call is not None:
+            return lower_call(self, tree, call)
         if not has_aggregate(tree):
             as_key = self.as_key(tree)
             if as_key is not None:
@@ -87,48 +117,12 @@ class Grouping:
         text = str(self.scalars.resolve(tree, self.scope))
         return next((col(name).tree for name, known in self.keys if str(known) == text), None)
 
-    def measure(self, call: exp.AggFunc, condition: exp.Expr | None) -> Measure:
-        function = FUNCTIONS.get(type(call))
-        if function is None:
-            raise not_yet(f"{function_name(call)}()", "RV-AGGREGATE", call)
-        inner = call.this
-        if isinstance(inner, exp.Distinct):
-            raise not_yet(f"{function_name(call)}(DISTINCT …)", "RV-AGGREGATE-DISTINCT", call)
-        if inner is None or (isinstance(inner, exp.Star) and function is not Function.COUNT):
-            raise bad(
-                f"{function_name(call)}() needs an argument", "RV-AGGREGATE-ARGUMENT", call, "only COUNT can take *"
-            )
-        if isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star):
-            raise not_yet(f"{function_name(call)}({inner.table}.*)", "RV-AGGREGATE", call, "name the columns")
-        arguments = [] if isinstance(inner, exp.Star) else [inner, *call.expressions]
-        for argument in arguments:
-            if has_aggregate(argument):
-                raise bad(
-                    "an aggregate cannot contain another",
-                    "RV-AGGREGATE-NESTED",
-                    call,
-                    "put the inner one into a subquery",
-                )
-        argument = self.argument(arguments, condition)
+    def measure(self, function: Function, argument: Scalar | None, stem: str = "") -> Measure:
+        """Equal calls are one measure."""
         known = (function, "" if argument is None else str(argument))
         if known not in self.measures:
-            named = isinstance(inner, exp.Column)
-            name = self.allocator.name(f"{function.value}_{inner.name}" if named else function.value)
-            self.measures[known] = Measure(name, function, argument)
+            self.measures[known] = Measure(self.allocator.name(stem or function.value), function, argument)
         return self.measures[known]
-
-    def argument(self, arguments: list[exp.Expr], condition: exp.Expr | None) -> Scalar | None:
-        """The one argument whose non-NULL values the measure takes; None counts every row."""
-        resolved = [self.scalars.lower(a, self.scope).tree for a in arguments]
-        tests: list[exp.Expr] = [
-            exp.Not(this=exp.Is(this=exp.Paren(this=a), expression=exp.Null())) for a in resolved[:-1]
-        ]
-        if condition is not None:
-            tests.append(exp.Paren(this=self.scalars.lower(condition, self.scope).tree))
-        value = resolved[-1] if resolved else exp.Literal.number(1)
-        if not tests:
-            return Scalar(value) if resolved else None
-        return Scalar(exp.Case().when(exp.and_(*tests), value))
 
 
 Having = Callable[[exp.Expr, Callable[[exp.Expr], Scalar]], list[Callable[[Relation], Relation]]]
@@ -140,22 +134,33 @@ Mark = Callable[[exp.Expr, Callable[[exp.Expr], Scalar]], tuple[exp.Expr, list[C
 
 
 def lower_grouping(
-    node: exp.Select, scope: Scope, scalars: Scalars, allocator: Allocator, restrict: Having, mark: Mark
+    node: exp.Select,
+    scope: Scope,
+    scalars: Scalars,
+    allocator: Allocator,
+    tables: Tables,
+    restrict: Having,
+    mark: Mark,
 ) -> Lowered:
-    grouping = Grouping(scope, scalars, allocator)
+    grouped = Grouping(scope, scalars, allocator, tables)
     items = select_items(node, scope)
-    for tree in group_expressions(node.args.get("group"), items, scope):
-        grouping.key(tree)
+    group = node.args.get("group")
+    sets = sets_of(group) if group is not None and not group.args.get("all") else None
+    if sets is None:
+        for tree in group_expressions(group, items, scope):
+            grouped.key(tree)
+    else:
+        grouped.grouping_sets([[group_expression(tree, items, scope) for tree in found] for found in sets])
     steps: list[Callable[[Relation], Relation]] = []
     outputs = []
     for name, tree in items:
-        rewritten, found = mark(tree, grouping.above)
-        outputs.append((name, grouping.above(rewritten)))
+        rewritten, found = mark(tree, grouped.above)
+        outputs.append((name, grouped.above(rewritten)))
         steps += found
     having = node.args.get("having")
     if having is not None:
-        steps += restrict(aliases_replaced(having.this, dict(items), scope), grouping.above)
-    relation: Relation = grouping.aggregate()
+        steps += restrict(aliases_replaced(having.this, dict(items), scope), grouped.above)
+    relation: Relation = grouped.aggregate()
     for step in steps:
         relation = step(relation)
     named = [
@@ -185,33 +190,28 @@ def group_expressions(group: exp.Group | None, items: list[tuple[str, exp.Expr]]
     """What GROUP BY names: expressions, positions in the SELECT list, its aliases, or ALL that is no aggregate."""
     if group is None:
         return []
-    for refused in ("grouping_sets", "cube", "rollup", "totals"):
-        if group.args.get(refused):
-            raise not_yet(refused.upper().replace("_", " "), "RV-GROUPING-SETS", group)
+    if group.args.get("totals"):
+        raise not_yet("WITH TOTALS", "RV-GROUPING-SETS", group)
     if group.args.get("all"):
         return [tree for _, tree in items if not has_aggregate(tree)]
     if not group.expressions:
         raise bad("GROUP BY names nothing", "RV-SYNTAX", group, "list the columns to group by")
-    result: list[exp.Expr] = []
-    for tree in group.expressions:
-        if isinstance(tree, exp.GroupingSets | exp.Cube | exp.Rollup):
-            what = "GROUPING SETS" if isinstance(tree, exp.GroupingSets) else tree.key.upper()
-            raise not_yet(what, "RV-GROUPING-SETS", tree)
-        if isinstance(tree, exp.Tuple):
-            raise not_yet("GROUP BY (…)", "RV-GROUPING-SETS", tree, "list the expressions without parentheses")
-        if Scalar(tree).is_integer:
-            tree = items[place_of(tree, len(items), "GROUP BY")][1]
-        else:
-            tree = aliases_replaced(tree, dict(items), scope)
-        if has_aggregate(tree):
-            raise bad(
-                "GROUP BY cannot contain an aggregate",
-                "RV-AGGREGATE-PLACE",
-                tree,
-                "aggregate in a subquery, and group its result",
-            )
-        result.append(tree)
-    return result
+    return [group_expression(tree, items, scope) for part in group.expressions for tree in unit(part)]
+
+
+def group_expression(tree: exp.Expr, items: list[tuple[str, exp.Expr]], scope: Scope) -> exp.Expr:
+    if Scalar(tree).is_integer:
+        tree = items[place_of(tree, len(items), "GROUP BY")][1]
+    else:
+        tree = aliases_replaced(tree, dict(items), scope)
+    if has_aggregate(tree):
+        raise bad(
+            "GROUP BY cannot contain an aggregate",
+            "RV-AGGREGATE-PLACE",
+            tree,
+            "aggregate in a subquery, and group its result",
+        )
+    return tree
 
 
 def aliases_replaced(tree: exp.Expr, aliases: Mapping[str, exp.Expr], scope: Scope) -> exp.Expr:

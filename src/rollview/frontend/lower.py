@@ -122,7 +122,9 @@ class Lowering:
             for step in subqueries.where(self, where.this, scope, ctes):
                 scope.relation = step(scope.relation)
         if is_grouping(node):
-            return lower_grouping(node, scope, self.scalars, self.allocator, self.having(ctes), self.marks(ctes))
+            return lower_grouping(
+                node, scope, self.scalars, self.allocator, self.tables, self.having(ctes), self.marks(ctes)
+            )
         relation, columns = self.select_list(subqueries.outputs_of(self, node, scope, ctes), scope)
         return Lowered(Project(relation, tuple((c.unique, e) for c, e in columns)), tuple(c for c, _ in columns))
 

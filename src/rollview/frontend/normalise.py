@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -106,7 +107,7 @@ def split(node: Relation) -> tuple[Relation, Mapping[str, Scalar]]:
             measures = tuple(
                 m if m.argument is None else replace(m, argument=m.argument.substitute(columns)) for m in node.measures
             )
-            return Aggregate(core, keys, measures, node.grouped), {n: col(n) for n in node.names}
+            return replace(node, source=core, keys=keys, measures=measures), {n: col(n) for n in node.names}
 
 
 def split_side(node: Relation, *, padded: bool) -> tuple[Relation, Mapping[str, Scalar]]:
@@ -186,6 +187,28 @@ def ones(argument: Scalar | None) -> exp.Expr:
     return exp.Case().when(missing, exp.Literal.number(0)).else_(exp.Literal.number(1))
 
 
+def select_below_groups(node: Relation) -> Relation:
+    """σ_p(γ_G(R)) = γ_G(σ_p(R)) where p reads nothing but G (Gupta and Mumick, Table 4, row 1)."""
+    node = rebuilt(node, select_below_groups)
+    if not isinstance(node, Filter | Join):
+        return node
+    block = flatten(node)
+    inputs, above = list(block.inputs), list(block.conjuncts)
+    for place, inner in enumerate(inputs):
+        if isinstance(inner, Aggregate) and inner.grouped:
+            groups = dict(inner.keys)
+            own = [c for c in above if c.columns and c.columns <= groups.keys()]
+            predicate = conjunction(c.substitute(groups) for c in own)
+            if predicate is not None:
+                inputs[place] = replace(inner, source=select_below_groups(Filter(inner.source, predicate)))
+                above = [c for c in above if c not in own]
+    if len(above) == len(block.conjuncts):
+        return node
+    joined = reduce(lambda left, right: Join(left, right), inputs)
+    rest = conjunction(above)
+    return joined if rest is None else Filter(joined, rest)
+
+
 def prune_columns(node: Relation) -> Relation:
     return pruned(node, frozenset(node.names))
 
@@ -233,7 +256,7 @@ def pruned(node: Relation, used: frozenset[str]) -> Relation:
                 measures = measures or node.measures[:1]  # SQL has no relation without columns
             arguments = [m.argument for m in measures if m.argument is not None]
             below = frozenset().union(*(e.columns for e in [*(e for _, e in node.keys), *arguments]))
-            return Aggregate(pruned(node.source, below), node.keys, measures, node.grouped)
+            return replace(node, source=pruned(node.source, below), measures=measures)
 
 
 def pruned_union(node: UnionAll, used: frozenset[str]) -> Relation:
@@ -271,6 +294,7 @@ PASSES: tuple[Callable[[Relation], Relation], ...] = (
     pull_up_projections,
     simplify_outer_joins,
     merge_aggregates,
+    select_below_groups,
     prune_columns,
     place_predicates,
 )

@@ -36,7 +36,7 @@ def columns_of_values(lowering: Lowering, scope: Scope, pivot: exp.Pivot, field:
     if len(calls) > 1 and not all(alias for alias, _ in calls):
         raise not_yet("PIVOT with several aggregates without names", "RV-PIVOT", pivot, "give each an alias")
     named = {scope.resolve(c).column for tree in [field.this, *pivot.expressions] for c in tree.find_all(exp.Column)}
-    grouping = Grouping(scope, lowering.scalars, lowering.allocator)
+    grouping = Grouping(scope, lowering.scalars, lowering.allocator, lowering.tables)
     outputs: list[tuple[Visible, Scalar]] = []
     for visible in scope.shown:
         if visible.unique not in named:

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from rollview.algebra import facts
-from rollview.algebra.relation import Aggregate, Function, Join, Measure, OuterJoin, Project, Relation
+from rollview.algebra.relation import Aggregate, Join, Measure, OuterJoin, Project, Relation
 from rollview.algebra.scalar import Scalar, col, conjunction, equal, operand
+from rollview.frontend.aggregates import over_nothing
 from rollview.frontend.grouping import Grouping
 from rollview.frontend.refuse import bad, not_yet
 from rollview.frontend.scalars import is_grouping
@@ -67,14 +68,16 @@ def of_one_group(subqueries: Subqueries, steps: list[Step], query: exp.Select, c
         raise several_columns(len(query.expressions), query)
     lowering = subqueries.lowering
     scope, correlated = subqueries.rows(query, ctes)
-    grouping = Grouping(scope, lowering.scalars, lowering.allocator)
+    grouping = Grouping(scope, lowering.scalars, lowering.allocator, lowering.tables)
     value = grouping.above(query.expressions[0].unalias())
     having = query.args.get("having")
     if having is not None:
         value = Scalar(exp.Case().when(grouping.above(having.this).tree, value.tree))
     measures = grouping.aggregate().measures
-    counts = {m.name: or_zero(m.name) for m in measures if m.function is Function.COUNT}
-    value = value.substitute(counts) if correlated else value
+    if correlated:
+        value = value.substitute({m.name: or_zero(m.name) for m in measures if over_nothing(m) == "zero"})
+        if any(over_nothing(m) == "something" for m in measures):
+            raise not_yet("an aggregate that is not NULL over no rows, in a correlated subquery", "RV-SUBQUERY", query)
     return attached(subqueries, steps, Group(scope.relation, tuple(correlated), measures), value, query)
 
 

@@ -47,14 +47,15 @@ class Scalars:
 
     def lower(self, tree: exp.Expr, scope: Scope) -> Scalar:
         """A scalar without aggregates."""
-        self.check(tree)
-        for node in tree.find_all(exp.AggFunc):
-            raise bad(
-                f"{function_name(node)}() cannot stand here",
-                "RV-AGGREGATE-PLACE",
-                node,
-                "aggregate in a subquery, and join its result",
-            )
+        for node in tree.walk():
+            if is_aggregate(node):
+                raise bad(
+                    f"{function_name(node)}() cannot stand here",
+                    "RV-AGGREGATE-PLACE",
+                    node,
+                    "aggregate in a subquery, and join its result",
+                )
+            self.check_node(node)
         return self.resolve(tree, scope)
 
     def resolve(self, tree: exp.Expr, scope: Scope) -> Scalar:
@@ -139,10 +140,14 @@ def too_large(tree: exp.Expr) -> BadInput:
 
 def has_aggregate(tree: exp.Expr) -> bool:
     return any(
-        isinstance(n, exp.AggFunc) or (isinstance(n, exp.Anonymous) and function_name(n) in AGGREGATES)
-        for n in tree.walk(prune=lambda n: isinstance(n, exp.Query))
-        if not isinstance(n, exp.Query)
+        is_aggregate(n) for n in tree.walk(prune=lambda n: isinstance(n, exp.Query)) if not isinstance(n, exp.Query)
     )
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Any):  # ANY(p), but not LIKE ANY (…)
+        return not isinstance(node.parent, exp.Like | exp.ILike)
+    return isinstance(node, exp.AggFunc) or (isinstance(node, exp.Anonymous) and function_name(node) in AGGREGATES)
 
 
 def is_grouping(node: exp.Select) -> bool:

@@ -307,11 +307,17 @@ class Lake:
         seen = Observation()
         totals = [F.sum(F.expr(test).cast("bigint")).alias(name) for name, test in counts.items()]
         frame = self.run(query).observe(seen, *totals).filter(left)
-        frame = frame.select(*(F.col(sql(ident(c))) for c in columns)).coalesce(1)
+        self.overwrite_small(ref, frame.select(*(F.col(sql(ident(c))) for c in columns)), properties, order=order)
+        return {name: int(seen.get[name] or 0) for name in counts}
+
+    def overwrite_small(
+        self, ref: TableRef, rows: DataFrame, properties: Mapping[str, str], *, order: Sequence[str]
+    ) -> None:
+        """Replace all rows by one sorted file."""
+        frame = rows.coalesce(1)
         if order:
             frame = frame.sortWithinPartitions(*(F.col(sql(ident(c))) for c in order))
         self.overwrite(ref, frame, properties)
-        return {name: int(seen.get[name] or 0) for name in counts}
 
     def merge(self, statement: exp.Merge, properties: Mapping[str, str]) -> None:
         """A MERGE whose commit carries the properties. Spark takes them from the session, so one at a time."""

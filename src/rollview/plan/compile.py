@@ -18,6 +18,7 @@ from rollview.frontend.ties import Ties
 from rollview.names import is_reserved
 from rollview.plan.emit import sql as sql_text
 from rollview.plan.extent import Extent, Kind, extent_of
+from rollview.plan.inner import by_states
 
 if TYPE_CHECKING:
     from rollview.algebra.schema import Schema, Tables
@@ -66,7 +67,7 @@ def compiled(sql: str, base: Tables, typer: Typer) -> CompiledView:
     definition = normalise(Project(lowered.relation, tuple((c.unique, col(c.unique)) for c in lowered.columns)))
     ties = Ties(base, typer)
     # ties first: Spark has no type for a row_number() without an order
-    definition = cast_outputs(align_unions(ties.settled(definition), base, typer), output, typer)
+    definition = cast_outputs(by_states(align_unions(ties.settled(definition), base, typer), typer), output, typer)
     extent = extent_of(definition, output, base, typer)
     notes = (*notes, *window_notes(extent, ties))
     if extent.kind is Kind.BAG:

@@ -272,7 +272,8 @@ class Emitter:
         measures = {}
         for m in node.measures:
             argument = exp.Star() if m.argument is None else piece.value(m.argument).tree.copy()
-            measures[m.name] = Scalar(FUNCTIONS[m.function](this=argument))
+            call = argument if m.function is Function.CALL else FUNCTIONS[m.function](this=argument)
+            measures[m.name] = Scalar(call)
         if not keys:
             return piece.select(measures)
         group = exp.Group(expressions=[k.tree.copy() for k in keys.values()])
@@ -283,6 +284,9 @@ FUNCTIONS: dict[Function, type[exp.AggFunc]] = {
     Function.COUNT: exp.Count,
     Function.SUM: exp.Sum,
     Function.AVG: exp.Avg,
+    Function.MIN: exp.Min,
+    Function.MAX: exp.Max,
+    Function.BIT_XOR: exp.BitwiseXorAgg,
 }
 
 

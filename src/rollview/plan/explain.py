@@ -32,6 +32,7 @@ from rollview.plan.emit import emit, sql, table
 from rollview.plan.extent import Kind
 from rollview.plan.maintain import Maintenance, maintain
 from rollview.plan.merge import merge_rows, merge_states
+from rollview.plan.rederive import rederived
 from rollview.plan.timing import timing
 from rollview.reasons import REASONS
 from rollview.rules.dispatch import Shape
@@ -116,14 +117,19 @@ def strategy(view: CompiledView, changed: str, base: Tables) -> Strategy:
     scans = tuple(sorted({f"{s.table} {s.at.name}" for s in plan.scans}))
     if plan.change is None:
         return Strategy(changed, "nothing to do: the declared keys leave no term", scans, "")
-    return Strategy(
-        changed, how(plan) + alone(view, changed, base), scans, sql(emit(plan.change, placeholder), pretty=True)
-    )
+    text = sql(emit(plan.change, placeholder), pretty=True)
+    if plan.rederives:
+        text += "\n\n-- the groups to re-derive\n" + sql(emit(rederived(view.extent), placeholder), pretty=True)
+    return Strategy(changed, how(plan) + alone(view, changed, base), scans, text)
 
 
 def how(plan: Maintenance) -> str:
     if plan.kind is Kind.AGGREGATE:
-        return "change table, merged by addition"
+        if plan.always:
+            return "the changed groups are re-derived from the tables after the span, and replaced"
+        if plan.rederives:
+            return "change table, merged by its update functions; groups whose extreme was deleted are re-derived"
+        return "change table, merged by its update functions"
     return "signed delta, merged by key" if plan.kind is Kind.KEYED else "signed delta of a bag"
 
 
@@ -139,8 +145,8 @@ def alone(view: CompiledView, changed: str, base: Tables) -> str:
 def merge_of(view: CompiledView) -> exp.Merge:
     extent = view.extent
     if extent.states is not None:
-        names = [s.name for s in extent.states.all]
-        return merge_states(table("extent"), table("change"), extent.key, names, keep_empty=not extent.key)
+        updates = extent.states.updates
+        return merge_states(table("extent"), table("change"), extent.key, updates, keep_empty=not extent.key)
     return merge_rows(table("extent"), table("change"), extent.key, extent.columns, insert=True)
 
 
@@ -188,7 +194,7 @@ def tree(node: Relation, depth: int = 0) -> str:
             return f"{pad}μ{outer} {', '.join(node.columns)} = {node.generator}\n{tree(node.source, depth + 1)}"
         case Aggregate():
             keys = ", ".join(n if e.column == n else f"{n} = {e}" for n, e in node.keys)
-            measures = ", ".join(f"{m.name} = {m.function.value}({m.argument or '*'})" for m in node.measures)
+            measures = ", ".join(f"{m.name} = {m}" for m in node.measures)
             return f"{pad}γ [{keys}] {measures}\n{tree(node.source, depth + 1)}"
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from rollview.algebra import facts
 from rollview.algebra.relation import Aggregate, Filter, Generate, Project, Relation, Scan, Window, keep, walk
 from rollview.algebra.scalar import col
-from rollview.deltas.states import States, average_is_exact, states_of
-from rollview.errors import NotYetSupported
+from rollview.deltas.states import States, arguments_of, states_of
 from rollview.frontend.normalise import pull_up_projections
 from rollview.names import hidden_key
 
@@ -94,18 +93,7 @@ def rows_extent(definition: Relation, output: Schema, tables: Tables) -> Extent:
 
 def aggregate_extent(node: Aggregate, definition: Relation, output: Schema, typer: Typer) -> Extent:
     """The states of the aggregate; what stands above it is computed by the reader, whatever it selects or repeats."""
-    measured = [m for m in node.measures if m.argument is not None]
-    arguments = Project(node.source, tuple((m.name, m.argument) for m in measured if m.argument is not None))
-    argument_types = {c.name: c.type for c in typer.relation(arguments)} if measured else {}
-    result_types = {c.name: c.type for c in typer.relation(node)}
-    for m in measured:
-        if m.function.value == "avg" and not average_is_exact(argument_types[m.name]):
-            raise NotYetSupported(
-                f"AVG over {argument_types[m.name]} cannot be derived exactly from a sum and a count",
-                code="RV-AVG-PRECISION",
-                hint="cast the argument to a decimal of at most 24 digits",
-            )
-    states = states_of(node, argument_types, result_types)
+    states = typed_states(node, typer)
     key = tuple(name for name, _ in node.keys)
     values = tuple((k, col(k)) for k in key) + states.outputs
     derived = Project(stored(states.initial(node).names), values)
@@ -120,6 +108,14 @@ def over(node: Relation, aggregate: Aggregate, rows: Relation) -> Relation:
         return rows
     assert isinstance(node, Project | Filter | Generate | Window)
     return replace(node, source=over(node.source, aggregate, rows))
+
+
+def typed_states(node: Aggregate, typer: Typer) -> States:
+    """The states of an aggregate, by the types that Spark gives its arguments and results."""
+    arguments = arguments_of(node)
+    argument_types = {c.name: c.type for c in typer.relation(Project(node.source, arguments))} if arguments else {}
+    result_types = {c.name: c.type for c in typer.relation(node)}
+    return states_of(node, argument_types, result_types)
 
 
 def stored(columns: tuple[str, ...]) -> Scan:

@@ -24,13 +24,18 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Maintenance:
     """`change` is None if no row can change. Otherwise: for an aggregate its change table; for rows the net
-    signed delta, or, if only insertions can occur (`inserts_only`), simply the new rows with `__count` 1."""
+    signed delta, or, if only insertions can occur (`inserts_only`), simply the new rows with `__count` 1.
+
+    If `rederives`, the change table does not tell everything: see plan/rederive.py for what follows it. If `always`,
+    every changed group is re-derived."""
 
     kind: Kind
     change: Relation | None
     inserts_only: bool
     may_miss: bool = False
     """an outer-join change table: a row with a negative count goes if it is there"""
+    rederives: bool = False
+    always: bool = False
 
     @property
     def scans(self) -> frozenset[Scan]:
@@ -40,22 +45,29 @@ class Maintenance:
 def maintain(
     view: CompiledView, shapes: Shapes, base: Tables, *, foreign_keys: bool = True, naive: bool = False
 ) -> Maintenance:
-    """The change of the extent for the given changes of its base tables."""
+    """The change of the extent for the given changes of its base tables; `naive` re-derives whatever is affected."""
     extent = view.extent
     if extent.aggregate is not None and extent.states is not None:
         source = delta(extent.aggregate.source, shapes, base, foreign_keys=foreign_keys, naive=naive)
         if source.is_empty:
             return Maintenance(extent.kind, None, inserts_only=False)
-        change = aggregate_change(extent.aggregate, extent.states, source)
-        return Maintenance(extent.kind, change.relation, inserts_only=False)
+        grows, always = only_grows(view, source, shapes), naive or not extent.states.derived
+        change = aggregate_change(extent.aggregate, extent.states, source, grows=grows, always=always)
+        rederives = always or (bool(extent.states.extremes) and not grows)
+        return Maintenance(extent.kind, change.relation, inserts_only=False, rederives=rederives, always=always)
     gain = outer_change(extent.rows, shapes, base) if extent.kind is Kind.KEYED and not naive else None
     if gain is not None and gain.key & set(extent.key):
         return Maintenance(extent.kind, net(Signed(gain.change())), inserts_only=False, may_miss=True)
     rows = delta(extent.rows, shapes, base, foreign_keys=foreign_keys, naive=naive)
     if rows.is_empty:
         return Maintenance(extent.kind, None, inserts_only=False)
-    grows = rows.inserts_only and all(shapes[t].inserts_only for t in view.reads if t in shapes)
+    grows = only_grows(view, rows, shapes)
     return Maintenance(extent.kind, rows.relation if grows else net(rows), inserts_only=grows)
+
+
+def only_grows(view: CompiledView, change: Signed, shapes: Shapes) -> bool:
+    """Can the span bring nothing but insertions?"""
+    return change.inserts_only and all(shapes[t].inserts_only for t in view.reads if t in shapes)
 
 
 def net(change: Signed) -> Relation:

@@ -1,7 +1,7 @@
 """The refresh operator as a MERGE tree.
 
-θ: rows are matched by key, null-safe. For aggregates every update function is an addition, and a group is deleted
-when its count comes to zero. For rows, an old row is deleted by its key and new rows are inserted; an update is both.
+θ: rows are matched by key, null-safe. For aggregates U is given, and a group is deleted when its count comes to
+zero. For rows, an old row is deleted by its key and new rows are inserted; an update is both.
 
 `near` says by literals where the matched keys lie; Spark prunes the extent's files by them.
 """
@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
+from rollview.deltas.change_table import Update
 from rollview.names import COUNT
 from rollview.plan.emit import ident
 from rollview.plan.region import Region
@@ -44,7 +45,7 @@ def merge_states(
     target: exp.Table,
     source: exp.Expr,
     key: Sequence[str],
-    states: Sequence[str],
+    updates: Mapping[str, Update],
     *,
     keep_empty: bool,
     near: Mapping[str, Region] | None = None,
@@ -52,7 +53,7 @@ def merge_states(
     """V ⊔ □V for an aggregate."""
 
     def total(name: str) -> exp.Expr:
-        return exp.Add(this=column(TARGET, name), expression=column(SOURCE, name))
+        return updates[name].apply(column(TARGET, name), column(SOURCE, name))
 
     whens = []
     gained: exp.Expr | None = None
@@ -61,9 +62,9 @@ def merge_states(
         gained = exp.GT(this=column(SOURCE, COUNT), expression=exp.Literal.number(0))
         empty = exp.EQ(this=total(COUNT), expression=exp.Literal.number(0))
         whens.append(exp.When(matched=True, condition=empty, then=exp.Var(this="DELETE")))
-    update = [exp.EQ(this=exp.Column(this=ident(s)), expression=total(s)) for s in states]
+    update = [exp.EQ(this=exp.Column(this=ident(s)), expression=total(s)) for s in updates]
     whens.append(exp.When(matched=True, then=exp.Update(expressions=update)))
-    whens.append(exp.When(matched=False, condition=gained, then=inserted([*key, *states])))
+    whens.append(exp.When(matched=False, condition=gained, then=inserted([*key, *updates])))
     return merge(target, source, same_key(key, near or {}), whens)
 
 

@@ -15,6 +15,13 @@ class Region:
     ranges: tuple[tuple[exp.Expr, exp.Expr], ...] = ()
     nulls: bool = False
 
+    def union(self, other: Region) -> Region:
+        return Region(
+            tuple(dict.fromkeys((*self.values, *other.values))),
+            tuple(dict.fromkeys((*self.ranges, *other.ranges))),
+            self.nulls or other.nulls,
+        )
+
     def test(self, tree: exp.Expr, *, nulls: bool = True) -> exp.Expr:
         """Is the value of `tree` in the region? An equality never needs the NULLs."""
         tests: list[exp.Expr] = [

@@ -1,14 +1,18 @@
 """Look-ups near the delta: literals of a small delta's join keys, put on the base tables it is joined with.
 
-R ⋈_{a=b} ΔS = σ_{b ∈ keys}(R) ⋈ ΔS. Spark then reads only the files and row groups that can hold the keys, so the cost
-follows the change and not the table (Barbier, Lemma 4.6: drive by the delta).
+R ⋈_{a=b} ΔS = σ_{b ∈ keys}(R) ⋈ ΔS, and likewise R ⋉ S where the keys of S come from a delta. Spark then reads only the
+files and row groups that can hold the keys, so the cost follows the change and not the table (Barbier, Lemma 4.6: drive
+by the delta).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import reduce
 from typing import Protocol
+
+from sqlglot import exp
 
 from rollview.algebra.relation import (
     Aggregate,
@@ -28,7 +32,9 @@ from rollview.algebra.relation import (
     Window,
     scans,
 )
-from rollview.algebra.scalar import Scalar, col
+from rollview.algebra.scalar import Scalar, col, conjuncts, equated
+from rollview.names import COUNT
+from rollview.plan.rederive import SUSPECTS
 from rollview.plan.region import Region
 from rollview.rules.join import flatten
 
@@ -39,7 +45,7 @@ class Known(Protocol):
     """What the runtime knows of a span's deltas and of the tables beside them."""
 
     def keys(self, table: str, state: State, column: str) -> Region | None:
-        """The values in a column of DELTA or UPDATES of a table."""
+        """The values in a column of DELTA or UPDATES of a table, or of the suspect groups."""
         ...
 
     def worth(self, table: str) -> bool:
@@ -60,30 +66,116 @@ def restrict(node: Relation, known: Known) -> Relation:
             return region(node, known)
         case Project() | Aggregate() | Generate() | Window():
             return replace(node, source=restrict(node.source, known))
-        case SemiJoin() | AntiJoin() | MarkJoin() | OuterJoin():
+        case SemiJoin():
+            return looked_up(node, {}, known)
+        case AntiJoin() | MarkJoin() | OuterJoin():
             return replace(node, left=restrict(node.left, known), right=restrict(node.right, known))
         case UnionAll():
             return replace(node, inputs=tuple(restrict(i, known) for i in node.inputs))
 
 
-def region(node: Join | Filter, known: Known) -> Relation:
+Near = Mapping[str, Region]
+"""What is known of the values that some columns may have."""
+
+
+def looked_up(node: SemiJoin, given: Near, known: Known) -> Relation:
+    """R ⋉_{a ≡ b} S: the rows of R can only have the values that S has."""
+    near = {name: keys for name, keys in given.items() if name in node.left.names}
+    for part in conjuncts(node.predicate):
+        if isinstance(part.tree, exp.NullSafeEQ | exp.EQ):
+            one, other = Scalar(part.tree.left).column, Scalar(part.tree.right).column
+            for a, b in ((one, other), (other, one)):
+                if a in node.left.names and b in node.right.names and (keys := values(node.right, b, known)):
+                    near[a] = keys
+    return replace(node, left=bounded(node.left, near, known), right=restrict(node.right, known))
+
+
+def values(node: Relation, name: str, known: Known) -> Region | None:
+    """The values that a column can have, traced down to a delta."""
+    match node:
+        case Scan():
+            column = next(c for c, n in (*node.columns, (COUNT, COUNT)) if n == name)
+            asked = node.at in DELTAS or node.table == SUSPECTS
+            return known.keys(node.table, node.at, column) if asked else None
+        case Filter():
+            return values(node.source, name, known)
+        case SemiJoin() | AntiJoin():
+            return values(node.left, name, known)
+        case Join():
+            return values(node.left if name in node.left.names else node.right, name, known)
+        case Project():
+            below = dict(node.columns)[name].column
+            return values(node.source, below, known) if below is not None else None
+        case Aggregate():
+            expression = dict(node.keys).get(name)
+            below = expression.column if expression is not None else None
+            return values(node.source, below, known) if below is not None else None
+        case UnionAll():
+            place = node.columns.index(name)
+            found = [values(i, i.names[place], known) for i in node.inputs]
+            return reduce(lambda a, b: a.union(b) if a and b else None, found) if found else None
+        case _:
+            return None
+
+
+def bounded(node: Relation, near: Near, known: Known) -> Relation:
+    """The relation, of which only rows with the given values matter."""
+    match node:
+        case Scan():
+            return limited(node, near) if known.worth(node.table) else node
+        case Join() | Filter():
+            return region(node, known, near)
+        case Project():
+            theirs = {e.column: near[n] for n, e in node.columns if n in near and e.column is not None}
+            return replace(node, source=bounded(node.source, theirs, known))
+        case Aggregate():
+            theirs = {e.column: near[n] for n, e in node.keys if n in near and e.column is not None}
+            return replace(node, source=bounded(node.source, theirs, known))
+        case Generate():
+            return replace(node, source=bounded(node.source, near, known))
+        case SemiJoin():
+            return looked_up(node, near, known)
+        case OuterJoin() if not node.keeps_right:
+            return outer(node, near, known)
+        case UnionAll():
+            parts = [
+                bounded(i, {own: near[n] for own, n in zip(i.names, node.columns, strict=True) if n in near}, known)
+                for i in node.inputs
+            ]
+            return replace(node, inputs=tuple(parts))
+        case _:
+            return restrict(node, known)
+
+
+def outer(node: OuterJoin, near: Near, known: Known) -> Relation:
+    """R ⟕ S: what can be no partner of the rows of R that matter does not matter."""
+    left = {name: keys for name, keys in near.items() if name in node.left.names}
+    right = {}
+    for pair in (equated(part) for part in conjuncts(node.predicate)):
+        for a, b in (pair, pair[::-1]) if pair else ():
+            if a in left and b in node.right.names:
+                right[b] = replace(left[a], nulls=False)
+    return replace(node, left=bounded(node.left, left, known), right=bounded(node.right, right, known))
+
+
+def region(node: Join | Filter, known: Known, given: Near | None = None) -> Relation:
     """One block of joins and filters: what is equal to a delta's column has the delta's values."""
     block = flatten(node)
-    near: dict[str, Region] = {}
+    near: dict[str, Region] = dict(given or {})
     joined = {name for pair in block.equalities for name in pair}
     for leaf in block.inputs:
         if isinstance(leaf, Scan) and leaf.at in DELTAS:
             for column, name in leaf.columns:
                 keys = known.keys(leaf.table, leaf.at, column) if name in joined else None
                 if keys is not None:
-                    near[name] = keys
+                    near[name] = replace(keys, nulls=False)
     spread = True
     while spread:
         spread = False
         for a, b in block.equalities:
             for one, other in ((a, b), (b, a)):
                 if one in near and other not in near:
-                    near[other] = near[one]
+                    near[other] = replace(near[one], nulls=False)
                     spread = True
     return inside(node, near, known)
 
@@ -98,12 +190,8 @@ def inside(node: Relation, near: Mapping[str, Region], known: Known) -> Relation
             return replace(node, source=inside(node.source, near, known))
         case Scan():
             return limited(node, near) if known.worth(node.table) else node
-        case UnionAll():
-            parts = []
-            for part in node.inputs:
-                theirs = {own: near[name] for own, name in zip(part.names, node.columns, strict=True) if name in near}
-                parts.append(inside(part, theirs, known) if isinstance(part, Scan) else restrict(part, known))
-            return replace(node, inputs=tuple(parts))
+        case UnionAll() | SemiJoin() | OuterJoin() | Aggregate() | Project() | Generate():
+            return bounded(node, near, known)
         case _:
             return restrict(node, known)
 
@@ -113,5 +201,5 @@ def limited(scan: Scan, near: Mapping[str, Region]) -> Relation:
     if scan.at in (State.BEFORE, State.AFTER):
         for _, name in scan.columns:
             if name in near:
-                result = Filter(result, Scalar(near[name].test(col(name).tree, nulls=False)))
+                result = Filter(result, Scalar(near[name].test(col(name).tree)))
     return result

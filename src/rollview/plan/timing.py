@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rollview.algebra.relation import Function, OuterJoin, Relation, keep, walk
+from rollview.algebra.relation import OuterJoin, Relation, keep, walk
 from rollview.algebra.scalar import col
+from rollview.deltas.change_table import Update
 from rollview.names import COUNT, TICK
 from rollview.plan.maintain import net
 from rollview.rules.aggregate import aggregate_change
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from rollview.deltas.signed import Signed
     from rollview.plan.compile import CompiledView
     from rollview.plan.extent import Extent
-
-SUMS = (Function.COUNT, Function.SUM, Function.AVG)
-"""functions whose states are sums over the rows, so that changes of several ticks add up"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +44,8 @@ def timing(view: CompiledView, views: Container[str] = ()) -> Timing:
 
 def additive(extent: Extent) -> bool:
     """Does the sum of two changes of the extent carry it as far as both, one after the other?"""
-    if extent.aggregate is not None:
-        return all(m.function in SUMS for m in extent.aggregate.measures)
+    if extent.states is not None:
+        return all(s.update is Update.ADD for s in extent.states.all)
     return not any(isinstance(n, OuterJoin) for n in walk(extent.rows))  # whose changes may delete what is not there
 
 

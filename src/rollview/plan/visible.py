@@ -27,39 +27,35 @@ from rollview.deltas.signed import Signed, rows_as
 from rollview.names import COUNT, PREFIX, TICK
 from rollview.plan.extent import EXTENT, Extent
 from rollview.plan.maintain import net
-
-CHANGED = "__changed"
-"""the name by which the change of an extent is scanned"""
+from rollview.plan.rederive import CHANGED, matched, plain, unmatched
 
 
-def view_delta(extent: Extent, *, may_miss: bool = False) -> Relation:
-    """Δ of the view's visible rows, from the change of its extent and the extent before it."""
+def view_delta(extent: Extent, *, may_miss: bool = False, replaced: bool = False) -> Relation:
+    """Δ of the view's visible rows, from the change of its extent and the extent before it.
+
+    `replaced`: the change holds the new rows of the changed groups, not what is added to them.
+    """
     if extent.states is None:
-        changed: Relation = Scan(CHANGED, tuple((c, c) for c in (*extent.columns, COUNT)))
+        changed: Relation = Scan(CHANGED, plain((*extent.columns, COUNT)))
         if may_miss:
             changed = found(extent, changed)
         shown = extent.reader.names
         return net(Signed(keep(changed, (*shown, COUNT))))
-    states = tuple(s.name for s in extent.states.all)
-    marked = tuple((k, f"{PREFIX}of_{k}") for k in extent.key)
-    before = Scan(EXTENT, tuple((c, c) for c in (*extent.key, *states)), State.BEFORE)
-    old: Relation = before
-    if extent.key and not extent.reads_all:
-        keys = Scan(CHANGED, marked)
-        same = conjunction(equal(col(k), col(m)) for k, m in marked)
-        assert same is not None
-        old = SemiJoin(before, keys, same)
-    change = Scan(CHANGED, tuple((c, c) for c in (*extent.key, *states)))
-    both = UnionAll((old, change), (*extent.key, *states))
-    summed = Aggregate(
-        both,
-        tuple((k, col(k)) for k in extent.key),
-        tuple(Measure(s, Function.SUM, col(s)) for s in states),
-        grouped=bool(extent.key),
-    )
-    new: Relation = summed
+    before = Scan(EXTENT, plain(extent.columns), State.BEFORE)
+    old = before if extent.reads_all else matched(before, CHANGED, extent.key)
+    change = Scan(CHANGED, plain(extent.columns))
+    new: Relation = change
+    if not replaced:
+        new = Aggregate(
+            UnionAll((old, change), extent.columns),
+            tuple((k, col(k)) for k in extent.key),
+            tuple(Measure(s.name, s.update.value, col(s.name)) for s in extent.states.all),
+            grouped=bool(extent.key),
+        )
+    elif extent.reads_all and extent.key:
+        new = UnionAll((unmatched(before, CHANGED, extent.key), change), extent.columns)
     if extent.key:
-        new = Filter(summed, Scalar(exp.GT(this=col(COUNT).tree, expression=exp.Literal.number(0))))
+        new = Filter(new, Scalar(exp.GT(this=col(COUNT).tree, expression=exp.Literal.number(0))))
     lost, gained = (rows_as(read(extent.reader, rows), n) for rows, n in ((old, -1), (new, 1)))
     return net(Signed(UnionAll((lost, gained), (*extent.reader.names, COUNT))))
 

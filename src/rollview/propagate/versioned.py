@@ -25,7 +25,8 @@ from rollview.names import COUNT, TICK, delta_view
 from rollview.plan.compile import CompiledView
 from rollview.plan.emit import emit, ident, table
 from rollview.plan.merge import column
-from rollview.plan.visible import CHANGED, view_delta
+from rollview.plan.rederive import CHANGED
+from rollview.plan.visible import view_delta
 from rollview.propagate.layout import elementary
 from rollview.propagate.log_rows import log_rows
 from rollview.propagate.states import States

@@ -36,6 +36,7 @@ from rollview.rules.partners import Side
 from rollview.rules.project import project_delta
 from rollview.rules.select import select_delta
 from rollview.rules.semijoin import semijoin_delta
+from rollview.rules.subtract import subtracted_delta
 from rollview.rules.union import union_delta
 from rollview.rules.window import window_delta
 
@@ -105,9 +106,10 @@ def delta(node: Relation, shapes: Shapes, known: Tables, *, foreign_keys: bool =
         case UnionAll():
             return union_delta(node, tuple(change(i) for i in node.inputs))
         case Aggregate():
-            source = change(node.source)
-            before, after = at(node.source, State.BEFORE, shapes), at(node.source, State.AFTER, shapes)
-            return aggregate_delta(node, before, after, source)
+            given = side(node.source)
+            if node.exact and not naive:
+                return subtracted_delta(node, given.after, given.delta)
+            return aggregate_delta(node, given.before, given.after, given.delta)
         case Window():
             found = side(node.source)
             return window_delta(node, found.before, found.after, found.delta)

@@ -9,20 +9,20 @@ SELECT
   `q_2`.`__count` AS `__count`
 FROM (
   SELECT
-    `q`.`count` AS `n_2`,
+    `q`.`__rows_count` AS `n_2`,
     COUNT(*) AS `__count`
   FROM (
     SELECT
       `r`.`a` AS `a_2`,
-      COUNT(*) AS `count`
+      COUNT(*) AS `__rows_count`
     FROM `after`.`r` AS `r`
     GROUP BY
       `r`.`a`
   ) AS `q`
   WHERE
-    `q`.`count` > 1
+    `q`.`__rows_count` > 1
   GROUP BY
-    `q`.`count`
+    `q`.`__rows_count`
 ) AS `q_2`;
 
 -- readers
@@ -32,67 +32,82 @@ SELECT
 FROM `__extent` AS `__extent`;
 
 -- maintenance: change table
-WITH `__part` AS (
-  SELECT
-    `r`.`a` AS `__affected_a_2`
-  FROM `delta`.`r` AS `r`
-  GROUP BY
-    `r`.`a`
-)
 SELECT
-  `q_4`.`n_2` AS `n_2`,
-  COALESCE(`q_4`.`__count`, 0) AS `__count`
+  `q_5`.`n_2` AS `n_2`,
+  COALESCE(`q_5`.`__count`, 0) AS `__count`
 FROM (
   SELECT
-    `q_3`.`count` AS `n_2`,
-    SUM(`q_3`.`__count`) AS `__count`
+    IF(
+      `q_4`.`__count` < 0,
+      COALESCE(`q_4`.`__after___rows_count`, 0) - COALESCE(`q_4`.`__change___rows_count`, 0),
+      COALESCE(`q_4`.`__after___rows_count`, 0)
+    ) AS `n_2`,
+    SUM(`q_4`.`__count`) AS `__count`
   FROM (
     SELECT
-      `q`.`a_2` AS `a_2`,
-      `q`.`count` AS `count`,
-      -1 AS `__count`
+      `q_3`.`a_2` AS `a_2`,
+      `q_3`.`__after___rows_count` AS `__after___rows_count`,
+      `q_3`.`__change___rows_count` AS `__change___rows_count`,
+      `q_3`.`__values___rows_count` AS `__values___rows_count`,
+      `q_3`.`__rows_after` AS `__rows_after`,
+      `q_3`.`__rows_before` AS `__rows_before`,
+      `g`.`__count` AS `__count`
     FROM (
       SELECT
-        `r_2`.`a` AS `a_2`,
-        COUNT(*) AS `count`
-      FROM `before`.`r` AS `r_2`
-      WHERE
-        EXISTS(
-          SELECT
-            1 AS `one`
-          FROM `__part` AS `p`
-          WHERE
-            `r_2`.`a` IS NOT DISTINCT FROM `p`.`__affected_a_2`
-        )
+        `q_2`.`a_2` AS `a_2`,
+        SUM(IF(`q_2`.`__is_after` = 1, `q_2`.`__value___rows_count`, NULL)) AS `__after___rows_count`,
+        SUM(IF(`q_2`.`__is_after` = 0, `q_2`.`__value___rows_count`, NULL)) AS `__change___rows_count`,
+        SUM(IF(`q_2`.`__value___rows_count` IS NULL, 0, `q_2`.`__sign`)) AS `__values___rows_count`,
+        SUM(`q_2`.`__is_after`) AS `__rows_after`,
+        SUM(`q_2`.`__sign`) AS `__rows_before`
+      FROM (
+        SELECT
+          `r`.`a` AS `a_2`,
+          1 AS `__value___rows_count`,
+          1 AS `__is_after`,
+          1 AS `__sign`
+        FROM `after`.`r` AS `r`
+        WHERE
+          EXISTS(
+            SELECT
+              1 AS `one`
+            FROM (
+              SELECT
+                `r_2`.`a` AS `__affected_a_2`
+              FROM `delta`.`r` AS `r_2`
+              GROUP BY
+                `r_2`.`a`
+            ) AS `q`
+            WHERE
+              `r`.`a` IS NOT DISTINCT FROM `q`.`__affected_a_2`
+          )
+        UNION ALL
+        SELECT
+          `r_3`.`a` AS `a_2`,
+          `r_3`.`__count` AS `__value___rows_count`,
+          0 AS `__is_after`,
+          -`r_3`.`__count` AS `__sign`
+        FROM `delta`.`r` AS `r_3`
+      ) AS `q_2`
       GROUP BY
-        `r_2`.`a`
-    ) AS `q`
-    UNION ALL
-    SELECT
-      `q_2`.`a_2` AS `a_2`,
-      `q_2`.`count` AS `count`,
-      1 AS `__count`
-    FROM (
-      SELECT
-        `r_3`.`a` AS `a_2`,
-        COUNT(*) AS `count`
-      FROM `after`.`r` AS `r_3`
-      WHERE
-        EXISTS(
-          SELECT
-            1 AS `one`
-          FROM `__part` AS `p_2`
-          WHERE
-            `r_3`.`a` IS NOT DISTINCT FROM `p_2`.`__affected_a_2`
-        )
-      GROUP BY
-        `r_3`.`a`
-    ) AS `q_2`
-  ) AS `q_3`
+        `q_2`.`a_2`
+    ) AS `q_3`
+    LATERAL VIEW
+    EXPLODE(ARRAY(-1, 1)) g AS `__count`
+  ) AS `q_4`
   WHERE
-    `q_3`.`count` > 1
+    IF(`q_4`.`__count` < 0, `q_4`.`__rows_before`, `q_4`.`__rows_after`) <> 0
+    AND IF(
+      `q_4`.`__count` < 0,
+      COALESCE(`q_4`.`__after___rows_count`, 0) - COALESCE(`q_4`.`__change___rows_count`, 0),
+      COALESCE(`q_4`.`__after___rows_count`, 0)
+    ) > 1
   GROUP BY
-    `q_3`.`count`
-) AS `q_4`
+    IF(
+      `q_4`.`__count` < 0,
+      COALESCE(`q_4`.`__after___rows_count`, 0) - COALESCE(`q_4`.`__change___rows_count`, 0),
+      COALESCE(`q_4`.`__after___rows_count`, 0)
+    )
+) AS `q_5`
 WHERE
-  `q_4`.`__count` <> 0;
+  `q_5`.`__count` <> 0;

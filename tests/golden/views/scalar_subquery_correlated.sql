@@ -7,12 +7,12 @@ SELECT id, city, (SELECT COUNT(*) FROM sales WHERE sales.store = stores.id) AS n
 SELECT
   `stores`.`id` AS `id`,
   `stores`.`city` AS `city`,
-  COALESCE(`q`.`count`, 0) AS `n`
+  COALESCE(`q`.`__rows_count`, 0) AS `n`
 FROM `after`.`stores` AS `stores`
 LEFT OUTER JOIN (
   SELECT
     `sales`.`store` AS `k`,
-    COUNT(*) AS `count`
+    COUNT(*) AS `__rows_count`
   FROM `after`.`sales` AS `sales`
   GROUP BY
     `sales`.`store`
@@ -29,100 +29,111 @@ FROM `__extent` AS `__extent`;
 -- maintenance: net delta
 WITH `__part` AS (
   SELECT
-    `sales`.`store` AS `__affected_k`
-  FROM `delta`.`sales` AS `sales`
-  GROUP BY
-    `sales`.`store`
-), `__part_2` AS (
-  SELECT
-    `q`.`k` AS `k`,
-    `q`.`count` AS `count`,
-    -1 AS `__count`
+    `q_3`.`k` AS `k`,
+    `q_3`.`__after___rows_count` AS `__after___rows_count`,
+    `q_3`.`__change___rows_count` AS `__change___rows_count`,
+    `q_3`.`__values___rows_count` AS `__values___rows_count`,
+    `q_3`.`__rows_after` AS `__rows_after`,
+    `q_3`.`__rows_before` AS `__rows_before`,
+    `g`.`__count` AS `__count`
   FROM (
     SELECT
-      `sales_2`.`store` AS `k`,
-      COUNT(*) AS `count`
-    FROM `before`.`sales` AS `sales_2`
-    WHERE
-      EXISTS(
-        SELECT
-          1 AS `one`
-        FROM `__part` AS `p`
-        WHERE
-          `sales_2`.`store` IS NOT DISTINCT FROM `p`.`__affected_k`
-      )
+      `q_2`.`k` AS `k`,
+      SUM(IF(`q_2`.`__is_after` = 1, `q_2`.`__value___rows_count`, NULL)) AS `__after___rows_count`,
+      SUM(IF(`q_2`.`__is_after` = 0, `q_2`.`__value___rows_count`, NULL)) AS `__change___rows_count`,
+      SUM(IF(`q_2`.`__value___rows_count` IS NULL, 0, `q_2`.`__sign`)) AS `__values___rows_count`,
+      SUM(`q_2`.`__is_after`) AS `__rows_after`,
+      SUM(`q_2`.`__sign`) AS `__rows_before`
+    FROM (
+      SELECT
+        `sales`.`store` AS `k`,
+        1 AS `__value___rows_count`,
+        1 AS `__is_after`,
+        1 AS `__sign`
+      FROM `after`.`sales` AS `sales`
+      WHERE
+        EXISTS(
+          SELECT
+            1 AS `one`
+          FROM (
+            SELECT
+              `sales_2`.`store` AS `__affected_k`
+            FROM `delta`.`sales` AS `sales_2`
+            GROUP BY
+              `sales_2`.`store`
+          ) AS `q`
+          WHERE
+            `sales`.`store` IS NOT DISTINCT FROM `q`.`__affected_k`
+        )
+      UNION ALL
+      SELECT
+        `sales_3`.`store` AS `k`,
+        `sales_3`.`__count` AS `__value___rows_count`,
+        0 AS `__is_after`,
+        -`sales_3`.`__count` AS `__sign`
+      FROM `delta`.`sales` AS `sales_3`
+    ) AS `q_2`
     GROUP BY
-      `sales_2`.`store`
-  ) AS `q`
-  UNION ALL
-  SELECT
-    `q_2`.`k` AS `k`,
-    `q_2`.`count` AS `count`,
-    1 AS `__count`
-  FROM (
-    SELECT
-      `sales_3`.`store` AS `k`,
-      COUNT(*) AS `count`
-    FROM `after`.`sales` AS `sales_3`
-    WHERE
-      EXISTS(
-        SELECT
-          1 AS `one`
-        FROM `__part` AS `p_2`
-        WHERE
-          `sales_3`.`store` IS NOT DISTINCT FROM `p_2`.`__affected_k`
-      )
-    GROUP BY
-      `sales_3`.`store`
-  ) AS `q_2`
+      `q_2`.`k`
+  ) AS `q_3`
+  LATERAL VIEW
+  EXPLODE(ARRAY(-1, 1)) g AS `__count`
 )
 SELECT
-  `q_5`.`id` AS `id`,
-  `q_5`.`city` AS `city`,
-  `q_5`.`n` AS `n`,
-  `q_5`.`__count` AS `__count`
+  `q_6`.`id` AS `id`,
+  `q_6`.`city` AS `city`,
+  `q_6`.`n` AS `n`,
+  `q_6`.`__count` AS `__count`
 FROM (
   SELECT
-    `q_4`.`id` AS `id`,
-    `q_4`.`city` AS `city`,
-    COALESCE(`q_4`.`count`, 0) AS `n`,
-    SUM(`q_4`.`__count`) AS `__count`
+    `q_5`.`id` AS `id`,
+    `q_5`.`city` AS `city`,
+    COALESCE(`q_5`.`__rows_count`, 0) AS `n`,
+    SUM(`q_5`.`__count`) AS `__count`
   FROM (
     SELECT
       `stores`.`id` AS `id`,
       `stores`.`city` AS `city`,
-      `p_3`.`k` AS `k`,
-      `p_3`.`count` AS `count`,
-      `p_3`.`__count` AS `__count`
-    FROM `__part_2` AS `p_3`
+      `p`.`k` AS `k`,
+      IF(
+        `p`.`__count` < 0,
+        COALESCE(`p`.`__after___rows_count`, 0) - COALESCE(`p`.`__change___rows_count`, 0),
+        COALESCE(`p`.`__after___rows_count`, 0)
+      ) AS `__rows_count`,
+      `p`.`__count` AS `__count`
+    FROM `__part` AS `p`
     JOIN `after`.`stores` AS `stores`
-      ON `stores`.`id` = `p_3`.`k`
+      ON `stores`.`id` = `p`.`k`
+    WHERE
+      IF(`p`.`__count` < 0, `p`.`__rows_before`, `p`.`__rows_after`) <> 0
     UNION ALL
     SELECT
       `stores_2`.`id` AS `id`,
       `stores_2`.`city` AS `city`,
       NULL AS `k`,
-      NULL AS `count`,
+      NULL AS `__rows_count`,
       (
-        -`q_3`.`__moved`
+        -`q_4`.`__moved`
       ) AS `__count`
     FROM (
       SELECT
-        `p_4`.`k` AS `__partner_0`,
-        SUM(`p_4`.`__count`) AS `__moved`
-      FROM `__part_2` AS `p_4`
+        `p_2`.`k` AS `__partner_0`,
+        SUM(`p_2`.`__count`) AS `__moved`
+      FROM `__part` AS `p_2`
+      WHERE
+        IF(`p_2`.`__count` < 0, `p_2`.`__rows_before`, `p_2`.`__rows_after`) <> 0
       GROUP BY
-        `p_4`.`k`
-    ) AS `q_3`
+        `p_2`.`k`
+    ) AS `q_4`
     JOIN `after`.`stores` AS `stores_2`
-      ON `stores_2`.`id` = `q_3`.`__partner_0`
+      ON `stores_2`.`id` = `q_4`.`__partner_0`
     WHERE
-      `q_3`.`__moved` <> 0
-  ) AS `q_4`
+      `q_4`.`__moved` <> 0
+  ) AS `q_5`
   GROUP BY
-    `q_4`.`id`,
-    `q_4`.`city`,
-    COALESCE(`q_4`.`count`, 0)
-) AS `q_5`
+    `q_5`.`id`,
+    `q_5`.`city`,
+    COALESCE(`q_5`.`__rows_count`, 0)
+) AS `q_6`
 WHERE
-  `q_5`.`__count` <> 0;
+  `q_6`.`__count` <> 0;

@@ -11,14 +11,14 @@ FROM `after`.`s` AS `s`
 JOIN (
   SELECT
     `q_2`.`a_5` AS `a_5`,
-    `q_2`.`rows` AS `rows`,
-    `q_2`.`lefts` AS `lefts`,
+    `q_2`.`__rows_rows` AS `__rows_rows`,
+    `q_2`.`__n_lefts` AS `__n_lefts`,
     `g`.`copy` AS `copy`
   FROM (
     SELECT
       `q`.`a_4` AS `a_5`,
-      COUNT(*) AS `rows`,
-      COUNT(`q`.`left`) AS `lefts`
+      COUNT(*) AS `__rows_rows`,
+      COUNT(`q`.`left`) AS `__n_lefts`
     FROM (
       SELECT
         `r`.`a` AS `a_4`,
@@ -39,9 +39,9 @@ JOIN (
       1,
       CAST(CASE
         WHEN (
-          `q_2`.`lefts` + `q_2`.`lefts` - `q_2`.`rows`
+          `q_2`.`__n_lefts` + `q_2`.`__n_lefts` - `q_2`.`__rows_rows`
         ) > 0
-        THEN `q_2`.`lefts` + `q_2`.`lefts` - `q_2`.`rows`
+        THEN `q_2`.`__n_lefts` + `q_2`.`__n_lefts` - `q_2`.`__rows_rows`
         ELSE 0
       END AS INT)
     )
@@ -58,125 +58,156 @@ FROM `__extent` AS `__extent`;
 -- maintenance: net delta
 WITH `__part` AS (
   SELECT
-    `q`.`a_4` AS `__affected_a_5`
-  FROM (
-    SELECT
-      `r`.`a` AS `a_4`,
-      1 AS `left`,
-      `r`.`__count` AS `__count`
-    FROM `delta`.`r` AS `r`
-    UNION ALL
-    SELECT
-      `r_2`.`b` AS `a_4`,
-      CAST(NULL AS INT) AS `left`,
-      `r_2`.`__count` AS `__count`
-    FROM `delta`.`r` AS `r_2`
-  ) AS `q`
-  GROUP BY
-    `q`.`a_4`
+    `r`.`a` AS `a_4`,
+    1 AS `left`,
+    `r`.`__count` AS `__count`
+  FROM `delta`.`r` AS `r`
+  UNION ALL
+  SELECT
+    `r_2`.`b` AS `a_4`,
+    CAST(NULL AS INT) AS `left`,
+    `r_2`.`__count` AS `__count`
+  FROM `delta`.`r` AS `r_2`
 )
 SELECT
-  `q_8`.`c` AS `c`,
-  `q_8`.`a` AS `a`,
-  `q_8`.`__count` AS `__count`
+  `q_7`.`c` AS `c`,
+  `q_7`.`a` AS `a`,
+  `q_7`.`__count` AS `__count`
 FROM (
   SELECT
     `s`.`c` AS `c`,
-    `q_7`.`a_5` AS `a`,
-    SUM(`q_7`.`__count`) AS `__count`
+    `q_6`.`a_5` AS `a`,
+    SUM(`q_6`.`__count`) AS `__count`
   FROM (
     SELECT
-      `q_6`.`a_5` AS `a_5`,
-      `q_6`.`rows` AS `rows`,
-      `q_6`.`lefts` AS `lefts`,
-      `q_6`.`__count` AS `__count`,
-      `g`.`copy` AS `copy`
+      `q_5`.`a_5` AS `a_5`,
+      IF(
+        `q_5`.`__count` < 0,
+        COALESCE(`q_5`.`__after___rows_rows`, 0) - COALESCE(`q_5`.`__change___rows_rows`, 0),
+        COALESCE(`q_5`.`__after___rows_rows`, 0)
+      ) AS `__rows_rows`,
+      IF(
+        `q_5`.`__count` < 0,
+        COALESCE(`q_5`.`__after___n_lefts`, 0) - COALESCE(`q_5`.`__change___n_lefts`, 0),
+        COALESCE(`q_5`.`__after___n_lefts`, 0)
+      ) AS `__n_lefts`,
+      `q_5`.`__count` AS `__count`,
+      `g_2`.`copy` AS `copy`
     FROM (
       SELECT
-        `q_3`.`a_5` AS `a_5`,
-        `q_3`.`rows` AS `rows`,
-        `q_3`.`lefts` AS `lefts`,
-        -1 AS `__count`
+        `q_4`.`a_5` AS `a_5`,
+        `q_4`.`__after___rows_rows` AS `__after___rows_rows`,
+        `q_4`.`__change___rows_rows` AS `__change___rows_rows`,
+        `q_4`.`__values___rows_rows` AS `__values___rows_rows`,
+        `q_4`.`__after___n_lefts` AS `__after___n_lefts`,
+        `q_4`.`__change___n_lefts` AS `__change___n_lefts`,
+        `q_4`.`__values___n_lefts` AS `__values___n_lefts`,
+        `q_4`.`__rows_after` AS `__rows_after`,
+        `q_4`.`__rows_before` AS `__rows_before`,
+        `g`.`__count` AS `__count`
       FROM (
         SELECT
-          `q_2`.`a_4` AS `a_5`,
-          COUNT(*) AS `rows`,
-          COUNT(`q_2`.`left`) AS `lefts`
+          `q_3`.`a_5` AS `a_5`,
+          SUM(IF(`q_3`.`__is_after` = 1, `q_3`.`__value___rows_rows`, NULL)) AS `__after___rows_rows`,
+          SUM(IF(`q_3`.`__is_after` = 0, `q_3`.`__value___rows_rows`, NULL)) AS `__change___rows_rows`,
+          SUM(IF(`q_3`.`__value___rows_rows` IS NULL, 0, `q_3`.`__sign`)) AS `__values___rows_rows`,
+          SUM(IF(`q_3`.`__is_after` = 1, `q_3`.`__value___n_lefts`, NULL)) AS `__after___n_lefts`,
+          SUM(IF(`q_3`.`__is_after` = 0, `q_3`.`__value___n_lefts`, NULL)) AS `__change___n_lefts`,
+          SUM(IF(`q_3`.`__value___n_lefts` IS NULL, 0, `q_3`.`__sign`)) AS `__values___n_lefts`,
+          SUM(`q_3`.`__is_after`) AS `__rows_after`,
+          SUM(`q_3`.`__sign`) AS `__rows_before`
         FROM (
           SELECT
-            `r_3`.`a` AS `a_4`,
-            1 AS `left`
-          FROM `before`.`r` AS `r_3`
+            `q`.`a_4` AS `a_5`,
+            1 AS `__value___rows_rows`,
+            IF(`q`.`left` IS NULL, 0, 1) AS `__value___n_lefts`,
+            1 AS `__is_after`,
+            1 AS `__sign`
+          FROM (
+            SELECT
+              `r_3`.`a` AS `a_4`,
+              1 AS `left`
+            FROM `after`.`r` AS `r_3`
+            UNION ALL
+            SELECT
+              `r_4`.`b` AS `a_4`,
+              CAST(NULL AS INT) AS `left`
+            FROM `after`.`r` AS `r_4`
+          ) AS `q`
+          WHERE
+            EXISTS(
+              SELECT
+                1 AS `one`
+              FROM (
+                SELECT
+                  `p`.`a_4` AS `__affected_a_5`
+                FROM `__part` AS `p`
+                GROUP BY
+                  `p`.`a_4`
+              ) AS `q_2`
+              WHERE
+                `q`.`a_4` IS NOT DISTINCT FROM `q_2`.`__affected_a_5`
+            )
           UNION ALL
           SELECT
-            `r_4`.`b` AS `a_4`,
-            CAST(NULL AS INT) AS `left`
-          FROM `before`.`r` AS `r_4`
-        ) AS `q_2`
-        WHERE
-          EXISTS(
-            SELECT
-              1 AS `one`
-            FROM `__part` AS `p`
-            WHERE
-              `q_2`.`a_4` IS NOT DISTINCT FROM `p`.`__affected_a_5`
-          )
+            `p_2`.`a_4` AS `a_5`,
+            `p_2`.`__count` AS `__value___rows_rows`,
+            IF(`p_2`.`left` IS NULL, 0, `p_2`.`__count`) AS `__value___n_lefts`,
+            0 AS `__is_after`,
+            -`p_2`.`__count` AS `__sign`
+          FROM `__part` AS `p_2`
+        ) AS `q_3`
         GROUP BY
-          `q_2`.`a_4`
-      ) AS `q_3`
-      UNION ALL
-      SELECT
-        `q_5`.`a_5` AS `a_5`,
-        `q_5`.`rows` AS `rows`,
-        `q_5`.`lefts` AS `lefts`,
-        1 AS `__count`
-      FROM (
-        SELECT
-          `q_4`.`a_4` AS `a_5`,
-          COUNT(*) AS `rows`,
-          COUNT(`q_4`.`left`) AS `lefts`
-        FROM (
-          SELECT
-            `r_5`.`a` AS `a_4`,
-            1 AS `left`
-          FROM `after`.`r` AS `r_5`
-          UNION ALL
-          SELECT
-            `r_6`.`b` AS `a_4`,
-            CAST(NULL AS INT) AS `left`
-          FROM `after`.`r` AS `r_6`
-        ) AS `q_4`
-        WHERE
-          EXISTS(
-            SELECT
-              1 AS `one`
-            FROM `__part` AS `p_2`
-            WHERE
-              `q_4`.`a_4` IS NOT DISTINCT FROM `p_2`.`__affected_a_5`
-          )
-        GROUP BY
-          `q_4`.`a_4`
-      ) AS `q_5`
-    ) AS `q_6`
+          `q_3`.`a_5`
+      ) AS `q_4`
+      LATERAL VIEW
+      EXPLODE(ARRAY(-1, 1)) g AS `__count`
+    ) AS `q_5`
     LATERAL VIEW
     EXPLODE(
       ARRAY_REPEAT(
         1,
         CAST(CASE
           WHEN (
-            `q_6`.`lefts` + `q_6`.`lefts` - `q_6`.`rows`
+            IF(
+              `q_5`.`__count` < 0,
+              COALESCE(`q_5`.`__after___n_lefts`, 0) - COALESCE(`q_5`.`__change___n_lefts`, 0),
+              COALESCE(`q_5`.`__after___n_lefts`, 0)
+            ) + IF(
+              `q_5`.`__count` < 0,
+              COALESCE(`q_5`.`__after___n_lefts`, 0) - COALESCE(`q_5`.`__change___n_lefts`, 0),
+              COALESCE(`q_5`.`__after___n_lefts`, 0)
+            ) - IF(
+              `q_5`.`__count` < 0,
+              COALESCE(`q_5`.`__after___rows_rows`, 0) - COALESCE(`q_5`.`__change___rows_rows`, 0),
+              COALESCE(`q_5`.`__after___rows_rows`, 0)
+            )
           ) > 0
-          THEN `q_6`.`lefts` + `q_6`.`lefts` - `q_6`.`rows`
+          THEN IF(
+            `q_5`.`__count` < 0,
+            COALESCE(`q_5`.`__after___n_lefts`, 0) - COALESCE(`q_5`.`__change___n_lefts`, 0),
+            COALESCE(`q_5`.`__after___n_lefts`, 0)
+          ) + IF(
+            `q_5`.`__count` < 0,
+            COALESCE(`q_5`.`__after___n_lefts`, 0) - COALESCE(`q_5`.`__change___n_lefts`, 0),
+            COALESCE(`q_5`.`__after___n_lefts`, 0)
+          ) - IF(
+            `q_5`.`__count` < 0,
+            COALESCE(`q_5`.`__after___rows_rows`, 0) - COALESCE(`q_5`.`__change___rows_rows`, 0),
+            COALESCE(`q_5`.`__after___rows_rows`, 0)
+          )
           ELSE 0
         END AS INT)
       )
-    ) g AS `copy`
-  ) AS `q_7`
+    ) g_2 AS `copy`
+    WHERE
+      IF(`q_5`.`__count` < 0, `q_5`.`__rows_before`, `q_5`.`__rows_after`) <> 0
+  ) AS `q_6`
   JOIN `after`.`s` AS `s`
-    ON `q_7`.`a_5` = `s`.`b`
+    ON `q_6`.`a_5` = `s`.`b`
   GROUP BY
     `s`.`c`,
-    `q_7`.`a_5`
-) AS `q_8`
+    `q_6`.`a_5`
+) AS `q_7`
 WHERE
-  `q_8`.`__count` <> 0;
+  `q_7`.`__count` <> 0;
