@@ -207,6 +207,8 @@ def generated(call: exp.Expr, names: list[str]) -> exp.Query:
 
 
 def repeat(node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.Anonymous) and node.name.lower() == "raise_error":
+        return exp.Anonymous(this="error", expressions=node.expressions)
     if isinstance(node, exp.Anonymous) and node.name.lower() == "array_repeat":
         value, times = node.expressions
         return exp.Anonymous(this="REPEAT", expressions=[exp.Array(expressions=[value]), times])

@@ -232,6 +232,8 @@ def infer(tree: exp.Expr, types: Mapping[str, str]) -> str:
             return "string"
         case exp.Array():
             return f"array<{widest(infer(e, types) for e in tree.expressions)}>"
+        case exp.Anonymous() if tree.name.lower() == "raise_error":
+            return "void"
         case exp.Filter() | exp.IgnoreNulls() | exp.RespectNulls():
             return infer(tree.this, types)
         case exp.Count():

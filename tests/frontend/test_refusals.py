@@ -140,7 +140,6 @@ NOT_YET: list[Refusal] = [
     ("SELECT a FROM t LIMIT 2 + 3", "RV-LIMIT", (1, 23)),
     ("SELECT SUM((SELECT COUNT(*) FROM u)) AS n FROM t", "RV-SUBQUERY", (1, 20)),
     ("SELECT a FROM t WHERE (a IN (SELECT a FROM u)) IS NULL", "RV-SUBQUERY", (1, 24)),
-    ("SELECT a FROM t WHERE a = (SELECT c FROM u)", "RV-SUBQUERY-ROWS", (1, 35)),
     ("SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u GROUP BY a HAVING COUNT(*) = t.b)", "RV-SUBQUERY", (1, 38)),
     (
         "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE EXISTS (SELECT 1 FROM keyed WHERE keyed.v = t.a))",

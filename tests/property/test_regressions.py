@@ -140,6 +140,11 @@ SCALAR_SUBQUERIES = {
     "a_column_that_is_called_like_an_alias": (
         "SELECT a AS c, COUNT(*) AS n FROM r GROUP BY a HAVING COUNT(*) >= (SELECT COUNT(*) FROM s WHERE c = 1)"
     ),
+    "one_row_by_a_constant_key": "SELECT id, (SELECT c FROM s WHERE s.id = 2) AS c FROM r",
+    "one_row_by_limit": "SELECT id FROM r WHERE a > (SELECT c FROM s ORDER BY id LIMIT 1)",
+    "one_row_or_none": "SELECT x, (SELECT DISTINCT 5 FROM s WHERE c > 1) AS five FROM u",
+    "an_extreme": "SELECT id FROM r WHERE a = (SELECT MAX(a) FROM r)",
+    "a_correlated_extreme": "SELECT id, c FROM s WHERE c = (SELECT MIN(c) FROM s q WHERE q.r_id = s.r_id)",
     "looked_up_by_key": "SELECT s.id, (SELECT a FROM r WHERE r.id = s.r_id) AS a FROM s",
     "below_or": "SELECT id FROM r WHERE b = 1 OR a = (SELECT COUNT(*) FROM s WHERE s.r_id = r.id)",
     "within_exists": (

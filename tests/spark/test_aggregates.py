@@ -64,10 +64,20 @@ VIEWS = {
     **{f"whole_{name}": f"SELECT {FAMILIES[name]} FROM v" for name in WHOLE},
     **OTHERS,
 }
+ONE_OF_EACH = (
+    "grouped_extremes",
+    "grouped_mixed",
+    "grouped_pairs",
+    "whole_mixed",
+    "join_of_extremes",
+    "below_a_join",
+    "over",
+)
+"""views of every form that the executors tell apart"""
 EXECUTORS = {
-    "rewrite": Limits(),
-    "branch": Limits(rewrite_bytes=0, few_bytes=0),
-    "inside_spark": Limits(small_rows=0, rewrite_bytes=0),
+    "rewrite": (Limits(), tuple(VIEWS)),
+    "branch": (Limits(rewrite_bytes=0, few_bytes=0), ONE_OF_EACH),
+    "inside_spark": (Limits(small_rows=0, rewrite_bytes=0), ONE_OF_EACH),
 }
 STEPS = 2
 
@@ -80,7 +90,7 @@ def row(rng: Random, key: int) -> tuple[Any, ...]:
         key,
         or_null(rng.randint(1, 4)),
         or_null(rng.randint(0, 5)),
-        or_null(rng.randint(-3, 3) + 10**12),
+        or_null(rng.randint(-3, 3) + 1000),
         or_null(Decimal(rng.randint(-5, 5)) / 8),
         or_null(rng.choice((0.5, 1.25, -2.0, 3.0))),
         or_null(rng.choice("abc")),
@@ -107,21 +117,22 @@ def change(rng: Random, wh: Warehouse, held: set[int], step: int) -> None:
 @pytest.mark.parametrize("executor", EXECUTORS)
 def test_every_function_at_every_step(spark: SparkSession, tmp_path: Path, executor: str) -> None:
     rng = Random(executor)
-    with rollview.open(tmp_path, limits=EXECUTORS[executor]) as wh:
+    limits, views = EXECUTORS[executor]
+    with rollview.open(tmp_path, limits=limits) as wh:
         wh.create_table("v", COLUMNS, key=["id"])
         wh.create_table("w", "g INT, name STRING")
         held = set(range(20))
         with wh.transaction() as tx:
             tx.insert("v", [row(rng, k) for k in held])
             tx.insert("w", [(1, "one"), (2, "two"), (3, "two"), (None, "none")])
-        for name, sql in VIEWS.items():
-            wh.create_view(name, sql, policy="strict")
+        for name in views:
+            wh.create_view(name, VIEWS[name], policy="strict")
         for step in range(1, STEPS + 1):
             change(rng, wh, held, step)
             wh.refresh()
-            for name, sql in VIEWS.items():
+            for name in views:
                 verification = wh.verify(name)
-                assert verification.ok, f"{verification}\n{sql}\n{wh.explain(name)}"
+                assert verification.ok, f"{verification}\n{VIEWS[name]}\n{wh.explain(name)}"
 
 
 def test_the_base_is_read_only_for_groups_that_lost_their_extreme(

@@ -46,7 +46,12 @@ COMPARISON: dict[type[exp.Expr], Callable[[Any, Any], Any]] = {
 }
 
 
+def refuse(message: str) -> Any:
+    raise ValueError(message)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "raise_error": refuse,
     "array_repeat": lambda value, times: None if times is None else (value,) * times,
     "named_struct": lambda *parts: parts[1::2],
 }

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from rollview.algebra import facts
-from rollview.algebra.relation import Aggregate, Join, Measure, OuterJoin, Project, Relation
+from rollview.algebra.relation import Aggregate, Function, Join, Measure, OuterJoin, Project, Relation
 from rollview.algebra.scalar import Scalar, col, conjunction, equal, operand
 from rollview.frontend.aggregates import over_nothing
 from rollview.frontend.grouping import Grouping
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 ONE_GROUP = frozenset(["with_", "expressions", "from_", "joins", "laterals", "where", "having", "order", "hint"])
 """the parts of a SELECT that is one group"""
+SEVERAL_ROWS = "a scalar subquery found more than one row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +88,14 @@ def of_one_row(subqueries: Subqueries, steps: list[Step], node: exp.Subquery) ->
         raise several_columns(len(inner.outputs), node)
     key = facts.key(inner.relation, subqueries.lowering.tables)
     pairs = equalities(inner.correlated, inner.relation)
-    if key is None or not {p.inner.column for p in pairs}.issuperset(key) or not key:
-        raise not_yet(
-            "a scalar subquery that may find several rows",
-            "RV-SUBQUERY-ROWS",
-            node,
-            "aggregate in it, or compare its key",
-        )
-    name = subqueries.lowering.allocator.name("value")
+    new = subqueries.lowering.allocator.name
+    if not key or not {p.inner.column for p in pairs}.issuperset(key):
+        value, rows = Measure(new("value"), Function.MAX, inner.outputs[0]), Measure(new("rows"), Function.COUNT)
+        several = exp.GT(this=col(rows.name).tree, expression=exp.Literal.number(1))
+        refused = exp.Anonymous(this="raise_error", expressions=[exp.Literal.string(SEVERAL_ROWS)])
+        checked = Scalar(exp.Case().when(several, refused).else_(col(value.name).tree))
+        return attached(subqueries, steps, Group(inner.relation, inner.correlated, (value, rows)), checked, node)
+    name = new("value")
     found = Project(inner.relation, (*((n, col(n)) for n in inner.relation.names), (name, inner.outputs[0])))
 
     def step(relation: Relation) -> Relation:

@@ -22,7 +22,7 @@ from rollview.frontend.generators import column_list, is_generator
 from rollview.frontend.joins import INNER, LEFT, kind_of
 from rollview.frontend.refuse import bad, not_yet
 from rollview.frontend.scalar_subqueries import scalar_value
-from rollview.frontend.scalars import is_grouping
+from rollview.frontend.scalars import is_aggregate, is_grouping
 from rollview.frontend.scope import Named, Scope, listed, mark_column
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class Subqueries:
         """The expression with a column in the place of every subquery, and the joins that make the columns."""
         steps: list[Step] = []
         for node in (found := found_in(tree)):
-            if any(isinstance(above, exp.AggFunc) for above in ancestors(node, tree)):
+            if any(is_aggregate(above) for above in ancestors(node, tree)):
                 raise not_yet("a subquery inside an aggregate", "RV-SUBQUERY", node, "compute it in a subquery of FROM")
         if not found:
             return tree, steps
