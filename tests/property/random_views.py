@@ -213,7 +213,7 @@ class Views:
         a, b = self.expression(scope, INT, 1), self.expression(scope, INT, 0)
         calls = [
             (f"explode(array({a}, {b}))", 1),
-            (f"explode(array_repeat({a}, {b}))", 1),
+            (f"explode(array_repeat({a}, CAST({b} AS INT)))", 1),
             (f"posexplode(array({a}, {b}, 7))", 2),
             (f"stack(2, {a}, {b}, {b}, 5)", 2),
         ]

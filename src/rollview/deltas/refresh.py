@@ -98,7 +98,7 @@ def aggregate_refresh(key: tuple[str, ...], updates: tuple[tuple[str, Scalar], .
     """
     if keep_empty:
         return Refresh(key, updates)
-    return Refresh(key, updates, delete=compare(exp.EQ, total(COUNT)), insert=compare(exp.GT, new(COUNT)))
+    return Refresh(key, updates, delete=compare(exp.EQ, dict(updates)[COUNT]), insert=compare(exp.GT, new(COUNT)))
 
 
 def outer_refresh(key: tuple[str, ...], padding: Scalar, updates: Sequence[str]) -> Refresh:

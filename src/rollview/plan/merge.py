@@ -1,7 +1,4 @@
-"""The refresh operator as a MERGE tree.
-
-θ: rows are matched by key, null-safe. For aggregates U is given, and a group is deleted when its count comes to
-zero. For rows, an old row is deleted by its key and new rows are inserted; an update is both.
+"""The refresh operator (deltas/refresh.py) as a MERGE tree.
 
 `near` says by literals where the matched keys lie; Spark prunes the extent's files by them.
 """
@@ -12,8 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
+from rollview.algebra.scalar import Scalar
 from rollview.deltas.change_table import Update
-from rollview.names import COUNT
+from rollview.deltas.refresh import NEW, OLD, Refresh, aggregate_refresh, new, old, rows_refresh
 from rollview.plan.emit import ident
 from rollview.plan.region import Region
 
@@ -52,20 +50,9 @@ def merge_states(
 ) -> exp.Merge:
     """V ⊔ □V for an aggregate."""
 
-    def total(name: str) -> exp.Expr:
-        return updates[name].apply(column(TARGET, name), column(SOURCE, name))
-
-    whens = []
-    gained: exp.Expr | None = None
-    if not keep_empty:
-        # a new group that comes and goes within the span may leave the rounding of a floating-point sum behind
-        gained = exp.GT(this=column(SOURCE, COUNT), expression=exp.Literal.number(0))
-        empty = exp.EQ(this=total(COUNT), expression=exp.Literal.number(0))
-        whens.append(exp.When(matched=True, condition=empty, then=exp.Var(this="DELETE")))
-    update = [exp.EQ(this=exp.Column(this=ident(s)), expression=total(s)) for s in updates]
-    whens.append(exp.When(matched=True, then=exp.Update(expressions=update)))
-    whens.append(exp.When(matched=False, condition=gained, then=inserted([*key, *updates])))
-    return merge(target, source, same_key(key, near or {}), whens)
+    totals = tuple((s, Scalar(u.apply(old(s).tree, new(s).tree))) for s, u in updates.items())
+    operator = aggregate_refresh(tuple(key), totals, keep_empty=keep_empty)
+    return rendered(operator, target, source, [*key, *updates], near)
 
 
 def merge_rows(
@@ -78,13 +65,39 @@ def merge_rows(
     near: Mapping[str, Region] | None = None,
 ) -> exp.Merge:
     """Delete the rows whose key comes with a negative count; with `insert`, insert those with a positive one."""
-    lost = exp.LT(this=column(SOURCE, COUNT), expression=exp.Literal.number(0))
-    on = exp.and_(same_key(key, near or {}), lost)
-    whens = [exp.When(matched=True, then=exp.Var(this="DELETE"))]
-    if insert:
-        gained = exp.GT(this=column(SOURCE, COUNT), expression=exp.Literal.number(0))
-        whens.append(exp.When(matched=False, condition=gained, then=inserted(columns)))
+    return rendered(rows_refresh(tuple(key)), target, source, columns if insert else (), near)
+
+
+def rendered(
+    operator: Refresh,
+    target: exp.Table,
+    source: exp.Expr,
+    inserts: Sequence[str],
+    near: Mapping[str, Region] | None = None,
+) -> exp.Merge:
+    """V ⊔_θ^U □V; `inserts` are the columns of the rows that are inserted, none if another statement does that."""
+    on = same_key(operator.key, near or {})
+    if operator.match is not None:
+        on = exp.and_(on, paired(operator.match))
+    whens = []
+    always = operator.delete is not None and isinstance(operator.delete.tree, exp.Boolean)
+    if operator.delete is not None:
+        condition = None if always else paired(operator.delete)
+        whens.append(exp.When(matched=True, condition=condition, then=exp.Var(this="DELETE")))
+    if operator.updates and not always:
+        update = [exp.EQ(this=exp.Column(this=ident(c)), expression=paired(e)) for c, e in operator.updates]
+        whens.append(exp.When(matched=True, then=exp.Update(expressions=update)))
+    if inserts:
+        gained = None if operator.insert is None else paired(operator.insert)
+        whens.append(exp.When(matched=False, condition=gained, then=inserted(inserts)))
     return merge(target, source, on, whens)
+
+
+def paired(scalar: Scalar) -> exp.Expr:
+    """The expression over the two rows of a matched pair."""
+    sides = {OLD: TARGET, NEW: SOURCE}
+    columns = {n: Scalar(column(sides[n[: len(OLD)]], n[len(OLD) :])) for n in scalar.columns}
+    return scalar.substitute(columns).tree
 
 
 def merge(target: exp.Table, source: exp.Expr, on: exp.Expr, whens: Sequence[exp.When]) -> exp.Merge:

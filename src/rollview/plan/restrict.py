@@ -7,7 +7,7 @@ by the delta).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Protocol
@@ -33,7 +33,6 @@ from rollview.algebra.relation import (
     scans,
 )
 from rollview.algebra.scalar import Scalar, col, conjuncts, equated
-from rollview.names import COUNT
 from rollview.plan.rederive import SUSPECTS
 from rollview.plan.region import Region
 from rollview.rules.join import flatten
@@ -91,31 +90,36 @@ def looked_up(node: SemiJoin, given: Near, known: Known) -> Relation:
 
 
 def values(node: Relation, name: str, known: Known) -> Region | None:
-    """The values that a column can have, traced down to a delta."""
+    """Where the values of a column lie, if they all come from a delta."""
     match node:
-        case Scan():
-            column = next(c for c, n in (*node.columns, (COUNT, COUNT)) if n == name)
-            asked = node.at in DELTAS or node.table == SUSPECTS
-            return known.keys(node.table, node.at, column) if asked else None
-        case Filter():
-            return values(node.source, name, known)
+        case Scan() if node.at in DELTAS or node.table == SUSPECTS:
+            column = next((c for c, n in node.columns if n == name), None)
+            return None if column is None else known.keys(node.table, node.at, column)
+        case Project() | Aggregate():
+            columns = node.columns if isinstance(node, Project) else node.keys
+            below = next((e.column for n, e in columns if n == name), None)
+            return None if below is None else values(node.source, below, known)
+        case Filter() | Join():
+            block = flatten(node)
+            same = equivalent(name, block.equalities)
+            found = (values(i, n, known) for i in block.inputs for n in i.names if n in same)
+            return next((region for region in found if region is not None), None)
         case SemiJoin() | AntiJoin():
             return values(node.left, name, known)
-        case Join():
-            return values(node.left if name in node.left.names else node.right, name, known)
-        case Project():
-            below = dict(node.columns)[name].column
-            return values(node.source, below, known) if below is not None else None
-        case Aggregate():
-            expression = dict(node.keys).get(name)
-            below = expression.column if expression is not None else None
-            return values(node.source, below, known) if below is not None else None
-        case UnionAll():
+        case UnionAll() if node.inputs:
             place = node.columns.index(name)
-            found = [values(i, i.names[place], known) for i in node.inputs]
-            return reduce(lambda a, b: a.union(b) if a and b else None, found) if found else None
+            parts = [values(i, i.names[place], known) for i in node.inputs]
+            return reduce(lambda a, b: a.union(b) if a and b else None, parts)
         case _:
             return None
+
+
+def equivalent(name: str, equalities: Sequence[tuple[str, str]]) -> set[str]:
+    """The columns that equalities tie to a column, and it."""
+    same = {name}
+    while grown := {b if a in same else a for a, b in equalities if (a in same) != (b in same)}:
+        same |= grown
+    return same
 
 
 def bounded(node: Relation, near: Near, known: Known) -> Relation:
@@ -164,11 +168,10 @@ def region(node: Join | Filter, known: Known, given: Near | None = None) -> Rela
     near: dict[str, Region] = dict(given or {})
     joined = {name for pair in block.equalities for name in pair}
     for leaf in block.inputs:
-        if isinstance(leaf, Scan) and leaf.at in DELTAS:
-            for column, name in leaf.columns:
-                keys = known.keys(leaf.table, leaf.at, column) if name in joined else None
-                if keys is not None:
-                    near[name] = replace(keys, nulls=False)
+        for name in joined & set(leaf.names):
+            found = values(leaf, name, known)
+            if found is not None:
+                near[name] = replace(found, nulls=False)
     spread = True
     while spread:
         spread = False

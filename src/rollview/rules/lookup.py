@@ -96,7 +96,7 @@ def met(few: Relation, state: Relation, predicate: Scalar | None) -> Relation:
     reached = next((i for i, part in enumerate(block.inputs) if read and read <= set(part.names)), None)
     others = dict(enumerate(block.inputs))
     if reached is None:
-        return assemble(few, others, [*tests, *block.conjuncts])
+        return assemble(few, others, [*tests, *block.conjuncts], {})
     return assemble(joined(few, others.pop(reached), predicate), others, block.conjuncts)
 
 
@@ -116,9 +116,9 @@ def joined(few: Relation, state: Relation, predicate: Scalar | None) -> Relation
             inner = met(few, state.source, None if predicate is None else predicate.substitute(dict(state.columns)))
             return Project(inner, (*((n, col(n)) for n in few.names), *state.columns))
         case Aggregate() if isinstance(few, Scan | Aggregate):  # it is named twice
-            return Join(few, groups_of(few, state, predicate), predicate)
+            return Join(few, groups_of(few, state, predicate), predicate, lookup=True)
         case _:
-            return Join(few, state, predicate)
+            return Join(few, state, predicate, lookup=True)
 
 
 def loses_right(node: OuterJoin, predicate: Scalar | None) -> bool:

@@ -83,7 +83,7 @@ def by_equalities(left: Relation, right: Side, condition: Condition, known: Tabl
         count = Scalar(exp.Neg(this=col(MOVED).tree))
     else:
         sought = distinct(changed, tuple((f"{PREFIX}sought_{i}", e) for i, (_, e) in enumerate(keys)))
-        same = [equal(e, col(name)) for (_, e), name in zip(keys, sought.names, strict=True)]
+        same = (e.test(col(name), e.right) for e, name in zip(condition.equalities, sought.names, strict=True))
         standing = filtered(right.after, condition.right)
         turns, count = counted(keys, changed, met(sought, standing, conjunction(same)) if keys else standing)
     named = zip(condition.equalities, keys, strict=True)

@@ -52,7 +52,7 @@ WITH `__part` AS (
         `s_2`.`b`
     ) AS `q`
     JOIN `after`.`s` AS `s_3`
-      ON `s_3`.`b` IS NOT DISTINCT FROM `q`.`__sought_0`
+      ON `q`.`__sought_0` = `s_3`.`b`
   ) AS `q_2`
   GROUP BY
     `q_2`.`__partner_0`

@@ -81,7 +81,7 @@ FROM (
             `s_4`.`b`
         ) AS `q_3`
         JOIN `after`.`s` AS `s_5`
-          ON `s_5`.`b` IS NOT DISTINCT FROM `q_3`.`__sought_0`
+          ON `q_3`.`__sought_0` = `s_5`.`b`
       ) AS `q_4`
       GROUP BY
         `q_4`.`__partner_0`
@@ -149,7 +149,7 @@ FROM (
             `r_6`.`b`
         ) AS `q_8`
         JOIN `after`.`r` AS `r_7`
-          ON `r_7`.`b` IS NOT DISTINCT FROM `q_8`.`__sought_0`
+          ON `q_8`.`__sought_0` = `r_7`.`b`
       ) AS `q_9`
       GROUP BY
         `q_9`.`__partner_0`

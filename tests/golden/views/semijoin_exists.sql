@@ -84,7 +84,7 @@ FROM (
             `s_3`.`b`
         ) AS `q_2`
         JOIN `after`.`s` AS `s_4`
-          ON `s_4`.`b` IS NOT DISTINCT FROM `q_2`.`__sought_0`
+          ON `q_2`.`__sought_0` = `s_4`.`b`
         WHERE
           `s_4`.`c` > 5
       ) AS `q_3`
