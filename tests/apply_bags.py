@@ -48,6 +48,13 @@ def rolled(extent: Extent, plan: Maintenance, stored: Bag, run: Run) -> Bag:
     return replace_groups(extent, stored, run(rederive.replaced(extent, fresh=bool(suspects)), bound))
 
 
+def added(extent: Extent, stored: Bag, change: Bag) -> Bag:
+    """The stored rows and a change that adds up with them."""
+    if extent.kind is Kind.AGGREGATE:
+        return add_states(extent, stored, change)
+    return add_rows(extent, stored, change, inserts_only=False)
+
+
 def once(rows: Bag, promise: str) -> None:
     assert all(n == 1 for n in rows.values()), promise
 

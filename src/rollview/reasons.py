@@ -33,6 +33,7 @@ REASONS: dict[str, str] = {
     "RV-POLICY-FULL": "the view's policy is full",
     "RV-SNAPSHOT-EXPIRED": "a snapshot of an attached table that the change is computed from has expired",
     "RV-SOURCE-GAP": "snapshots of an attached table expired before they were captured, so its changes are not known",
+    "RV-NOT-PROPAGATED": "changes of the view do not add up, so they are computed and applied in one step",
     "RV-STEPS-OPERATOR": "some operator of the view has no changes with ticks, so it stops where a step of propagation "
     "ends",
     "RV-STEPS-VIEW": "the view reads a view, so it stops where that one has stopped",

@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 from tests.duck import check_on_duckdb
 from tests.law import Subject, check_history
+from tests.plan.test_literals import Literals
 from tests.pure_typer import PureTyper
 from tests.rules.tables import by_name
 from tests.rules.tables import table as base
@@ -19,6 +20,7 @@ from rollview.errors import BadInput
 from rollview.plan.compile import CompiledView, compile_view
 from rollview.plan.emit import emit, sql, table
 from rollview.plan.maintain import maintain
+from rollview.plan.restrict import restrict
 from rollview.rules.dispatch import Shape
 
 WIDTH = 24
@@ -40,7 +42,7 @@ def compiled(text: str) -> CompiledView:
 def maintenance_sql(text: str, *changed: str) -> str:
     plan = maintain(compiled(text), {name: Shape() for name in changed}, TABLES)
     assert plan.change is not None
-    return sql(emit(plan.change, lambda scan: table(scan.at.value, scan.table)))
+    return sql(emit(restrict(plan.change, Literals()), lambda scan: table(scan.at.value, scan.table)))
 
 
 def test_a_join_of_twelve_tables_compiles_in_300_ms() -> None:

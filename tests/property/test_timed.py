@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 from sqlglot import exp
-from tests.apply_bags import apply_change
+from tests.apply_bags import added
 from tests.duck import bag, constant, database, duck_type, quoted
 from tests.law import Subject, plain
 from tests.property.cases import Case, seeds
@@ -20,8 +20,9 @@ from rollview.algebra.relation import Scan, State, scans
 from rollview.names import COUNT, TICK
 from rollview.plan.emit import emit, sql, table
 from rollview.plan.extent import EXTENT
+from rollview.plan.rederive import CHANGED
 from rollview.plan.timing import delta_columns, maintain_timed, timing
-from rollview.plan.visible import CHANGED, timed_view_delta
+from rollview.plan.visible import timed_view_delta
 from rollview.rules.dispatch import Shape
 
 BATCH = 20
@@ -63,9 +64,7 @@ class Span:
         right = [self.recomputed(t) for t in range(len(self.states))]
         for since in range(len(self.states)):
             for upto in range(since + 1, len(self.states)):
-                found = apply_change(
-                    self.subject.view.extent, right[since], self.net(change, since, upto), inserts_only=False
-                )
+                found = added(self.subject.view.extent, right[since], self.net(change, since, upto))
                 assert found == right[upto], f"wrong from tick {since} to tick {upto}"
 
     def net(self, change: Bag, since: int, upto: int) -> Bag:

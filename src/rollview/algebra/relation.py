@@ -366,10 +366,15 @@ def rebuilt(node: Relation, change: Callable[[Relation], Relation]) -> Relation:
 
 
 def walk(node: Relation) -> Iterator[Relation]:
-    """The node and everything below it, top down."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    """The node and everything below it, top down; an object that is shared comes once."""
+    met: set[int] = set()
+    waiting = [node]
+    while waiting:
+        here = waiting.pop()
+        if id(here) not in met:
+            met.add(id(here))
+            yield here
+            waiting += reversed(children(here))
 
 
 def scans(node: Relation) -> Iterator[Scan]:

@@ -8,8 +8,8 @@ of the relation.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, fields
 
 from sqlglot import exp
 
@@ -95,7 +95,8 @@ class Emitter:
         self.bind = bind
         self.lookups = lookups
         self.aliases: set[str] = set()
-        self.shared: dict[Relation, str] = {}
+        self.numbers = Numbers()
+        self.shared: dict[int, str] = {}
         self.ctes: list[tuple[str, exp.Query]] = []
 
     def alias(self, stem: str) -> str:
@@ -119,9 +120,9 @@ class Emitter:
         return piece.select({name: piece.columns[name] for name in node.names})
 
     def statement(self, node: Relation) -> exp.Query:
-        for part in repeated(node):
+        for part in repeated(node, self.numbers):
             self.ctes.append((name := self.alias(SHARED), self.query(part)))
-            self.shared[part] = name
+            self.shared[self.numbers[part]] = name
         query = self.query(node)
         if self.ctes:
             bodies = [exp.CTE(this=body, alias=table_alias(name)) for name, body in self.ctes]
@@ -129,8 +130,8 @@ class Emitter:
         return query
 
     def piece(self, node: Relation) -> Piece:
-        if node in self.shared:
-            return self.named(table(self.shared[node]), self.alias("p"), node.names)
+        if (number := self.numbers[node]) in self.shared:
+            return self.named(table(self.shared[number]), self.alias("p"), node.names)
         match node:
             case Scan():
                 return self.scan(node)
@@ -309,15 +310,34 @@ def not_ordinal(scalar: Scalar) -> Scalar:
     return Scalar(exp.Coalesce(this=scalar.tree.copy(), expressions=[scalar.tree.copy()]))
 
 
-def repeated(node: Relation) -> list[Relation]:
+class Numbers:
+    """Equal relations have equal numbers. A plan shares its parts, so hashing it whole would take time without end."""
+
+    def __init__(self) -> None:
+        self.known: dict[Hashable, int] = {}
+        self.met: dict[int, tuple[Relation, int]] = {}
+
+    def __getitem__(self, node: Relation) -> int:
+        if id(node) not in self.met:
+            below = tuple(self[child] for child in children(node))
+            own = tuple(getattr(node, f.name) for f in fields(node) if f.name not in CHILDREN)
+            number = self.known.setdefault((type(node), below, own), len(self.known))
+            self.met[id(node)] = node, number  # kept, so that no other relation gets its id
+        return self.met[id(node)][1]
+
+
+CHILDREN = ("source", "left", "right", "inputs")
+
+
+def repeated(node: Relation, numbers: Numbers) -> list[Relation]:
     """What becomes a subquery anyway and occurs more than once, inner ones first."""
-    seen: Counter[Relation] = Counter()
+    seen: Counter[int] = Counter()
     order: list[Relation] = []
 
     def visit(n: Relation) -> None:
         if isinstance(n, SHAREABLE):
-            seen[n] += 1
-            if seen[n] > 1:
+            seen[numbers[n]] += 1
+            if seen[numbers[n]] > 1:
                 return
         for child in children(n):
             visit(child)
@@ -325,7 +345,7 @@ def repeated(node: Relation) -> list[Relation]:
             order.append(n)
 
     visit(node)
-    return [n for n in order if seen[n] > 1]
+    return [n for n in order if seen[numbers[n]] > 1]
 
 
 def emit(node: Relation, bind: Bind, *, lookups: bool = False) -> exp.Query:

@@ -30,7 +30,7 @@ from rollview.algebra.relation import (
     UnionAll,
     Values,
     Window,
-    scans,
+    children,
 )
 from rollview.algebra.scalar import Scalar, col, conjuncts, equated
 from rollview.plan.rederive import SUSPECTS
@@ -52,66 +52,145 @@ class Known(Protocol):
         ...
 
 
+Near = Mapping[str, Region]
+"""What is known of the values that some columns may have."""
+
+
 def restrict(node: Relation, known: Known) -> Relation:
     """The same relation, its base scans restricted to the keys that the deltas beside them have.
 
     Literals are not free: a thousand of them cost Spark more than the scan of a small table, so only scans that are
     worth it get them.
     """
-    match node:
-        case Scan() | Values():
-            return node
-        case Join() | Filter():
-            return region(node, known)
-        case Project() | Aggregate() | Generate() | Window():
-            return replace(node, source=restrict(node.source, known))
-        case SemiJoin():
-            return looked_up(node, {}, known)
-        case AntiJoin() | MarkJoin() | OuterJoin():
-            return replace(node, left=restrict(node.left, known), right=restrict(node.right, known))
-        case UnionAll():
-            return replace(node, inputs=tuple(restrict(i, known) for i in node.inputs))
+    return Restriction(known).bounded(node, {})
 
 
-Near = Mapping[str, Region]
-"""What is known of the values that some columns may have."""
+class Restriction:
+    """A plan shares its parts, and stays so: each is looked at once for the same values."""
 
+    def __init__(self, known: Known) -> None:
+        self.known = known
+        self.done: dict[tuple[int, frozenset[tuple[str, Region]]], Relation] = {}
+        self.reads_large: dict[int, bool] = {}
 
-def looked_up(node: SemiJoin, given: Near, known: Known) -> Relation:
-    """R ⋉_{a ≡ b} S: the rows of R can only have the values that S has."""
-    near = {name: keys for name, keys in given.items() if name in node.left.names}
-    for part in conjuncts(node.predicate):
-        if isinstance(part.tree, exp.NullSafeEQ | exp.EQ):
-            one, other = Scalar(part.tree.left).column, Scalar(part.tree.right).column
-            for a, b in ((one, other), (other, one)):
-                if a in node.left.names and b in node.right.names and (keys := values(node.right, b, known)):
-                    near[a] = keys
-    return replace(node, left=bounded(node.left, near, known), right=restrict(node.right, known))
+    def bounded(self, node: Relation, near: Near) -> Relation:
+        """The relation, of which only rows with the given values matter."""
+        asked = id(node), frozenset((n, r) for n, r in near.items() if n in node.names)
+        if asked not in self.done:
+            self.done[asked] = self.within(node, near)
+        return self.done[asked]
 
+    def looked_up(self, node: SemiJoin, given: Near) -> Relation:
+        """R ⋉_{a ≡ b} S: the rows of R can only have the values that S has."""
+        near = {name: keys for name, keys in given.items() if name in node.left.names}
+        for part in conjuncts(node.predicate):
+            if isinstance(part.tree, exp.NullSafeEQ | exp.EQ):
+                one, other = Scalar(part.tree.left).column, Scalar(part.tree.right).column
+                for a, b in ((one, other), (other, one)):
+                    if a in node.left.names and b in node.right.names and (keys := self.values(node.right, b)):
+                        near[a] = keys
+        return replace(node, left=self.bounded(node.left, near), right=self.bounded(node.right, {}))
 
-def values(node: Relation, name: str, known: Known) -> Region | None:
-    """Where the values of a column lie, if they all come from a delta."""
-    match node:
-        case Scan() if node.at in DELTAS or node.table == SUSPECTS:
-            column = next((c for c, n in node.columns if n == name), None)
-            return None if column is None else known.keys(node.table, node.at, column)
-        case Project() | Aggregate():
-            columns = node.columns if isinstance(node, Project) else node.keys
-            below = next((e.column for n, e in columns if n == name), None)
-            return None if below is None else values(node.source, below, known)
-        case Filter() | Join():
-            block = flatten(node)
-            same = equivalent(name, block.equalities)
-            found = (values(i, n, known) for i in block.inputs for n in i.names if n in same)
-            return next((region for region in found if region is not None), None)
-        case SemiJoin() | AntiJoin():
-            return values(node.left, name, known)
-        case UnionAll() if node.inputs:
-            place = node.columns.index(name)
-            parts = [values(i, i.names[place], known) for i in node.inputs]
-            return reduce(lambda a, b: a.union(b) if a and b else None, parts)
-        case _:
-            return None
+    def values(self, node: Relation, name: str) -> Region | None:
+        """Where the values of a column lie, if they all come from a delta."""
+        match node:
+            case Scan() if node.at in DELTAS or node.table == SUSPECTS:
+                column = next((c for c, n in node.columns if n == name), None)
+                return None if column is None else self.known.keys(node.table, node.at, column)
+            case Project() | Aggregate():
+                columns = node.columns if isinstance(node, Project) else node.keys
+                below = next((e.column for n, e in columns if n == name), None)
+                return None if below is None else self.values(node.source, below)
+            case Filter() | Join():
+                block = flatten(node)
+                same = equivalent(name, block.equalities)
+                found = (self.values(i, n) for i in block.inputs for n in i.names if n in same)
+                return next((region for region in found if region is not None), None)
+            case SemiJoin() | AntiJoin():
+                return self.values(node.left, name)
+            case UnionAll() if node.inputs:
+                place = node.columns.index(name)
+                parts = [self.values(i, i.names[place]) for i in node.inputs]
+                return reduce(lambda a, b: a.union(b) if a and b else None, parts)
+            case _:
+                return None
+
+    def within(self, node: Relation, near: Near) -> Relation:
+        match node:
+            case Scan():
+                return limited(node, near) if self.known.worth(node.table) else node
+            case Values():
+                return node
+            case Join() | Filter():
+                return self.region(node, near)
+            case Project() | Aggregate():
+                columns = node.columns if isinstance(node, Project) else node.keys
+                theirs = {e.column: near[n] for n, e in columns if n in near and e.column is not None}
+                return replace(node, source=self.bounded(node.source, theirs))
+            case Generate():
+                return replace(node, source=self.bounded(node.source, near))
+            case Window():
+                return replace(node, source=self.bounded(node.source, {}))
+            case SemiJoin():
+                return self.looked_up(node, near)
+            case AntiJoin() | MarkJoin():
+                return replace(node, left=self.bounded(node.left, near), right=self.bounded(node.right, {}))
+            case OuterJoin():
+                return self.outer(node, {} if node.keeps_right else near)
+            case UnionAll():
+                parts = [
+                    self.bounded(i, {own: near[n] for own, n in zip(i.names, node.columns, strict=True) if n in near})
+                    for i in node.inputs
+                ]
+                return replace(node, inputs=tuple(parts))
+
+    def outer(self, node: OuterJoin, near: Near) -> Relation:
+        """R ⟕ S: what can be no partner of the rows of R that matter does not matter."""
+        left = {name: keys for name, keys in near.items() if name in node.left.names}
+        right = {}
+        for pair in (equated(part) for part in conjuncts(node.predicate)):
+            for a, b in (pair, pair[::-1]) if pair else ():
+                if a in left and b in node.right.names:
+                    right[b] = replace(left[a], nulls=False)
+        return replace(node, left=self.bounded(node.left, left), right=self.bounded(node.right, right))
+
+    def region(self, node: Join | Filter, given: Near) -> Relation:
+        """One block of joins and filters: what is equal to a delta's column has the delta's values."""
+        block = flatten(node)
+        near: dict[str, Region] = dict(given)
+        joined = {name for pair in block.equalities for name in pair}
+        for leaf in block.inputs:
+            for name in joined & set(leaf.names):
+                found = self.values(leaf, name)
+                if found is not None:
+                    near[name] = replace(found, nulls=False)
+        spread = True
+        while spread:
+            spread = False
+            for a, b in block.equalities:
+                for one, other in ((a, b), (b, a)):
+                    if one in near and other not in near:
+                        near[other] = replace(near[one], nulls=False)
+                        spread = True
+        return self.inside(node, near)
+
+    def inside(self, node: Relation, near: Near) -> Relation:
+        match node:
+            case Join():
+                left, right = self.inside(node.left, near), self.inside(node.right, near)
+                return replace(node, left=left, right=right, lookup=node.lookup and self.large(node.right))
+            case Filter():
+                return replace(node, source=self.inside(node.source, near))
+            case _:
+                return self.bounded(node, near)
+
+    def large(self, node: Relation) -> bool:
+        """Does it read a large table?"""
+        if isinstance(node, Scan):
+            return node.at in (State.BEFORE, State.AFTER) and self.known.worth(node.table)
+        if id(node) not in self.reads_large:
+            self.reads_large[id(node)] = any(self.large(child) for child in children(node))
+        return self.reads_large[id(node)]
 
 
 def equivalent(name: str, equalities: Sequence[tuple[str, str]]) -> set[str]:
@@ -122,84 +201,7 @@ def equivalent(name: str, equalities: Sequence[tuple[str, str]]) -> set[str]:
     return same
 
 
-def bounded(node: Relation, near: Near, known: Known) -> Relation:
-    """The relation, of which only rows with the given values matter."""
-    match node:
-        case Scan():
-            return limited(node, near) if known.worth(node.table) else node
-        case Join() | Filter():
-            return region(node, known, near)
-        case Project():
-            theirs = {e.column: near[n] for n, e in node.columns if n in near and e.column is not None}
-            return replace(node, source=bounded(node.source, theirs, known))
-        case Aggregate():
-            theirs = {e.column: near[n] for n, e in node.keys if n in near and e.column is not None}
-            return replace(node, source=bounded(node.source, theirs, known))
-        case Generate():
-            return replace(node, source=bounded(node.source, near, known))
-        case SemiJoin():
-            return looked_up(node, near, known)
-        case OuterJoin() if not node.keeps_right:
-            return outer(node, near, known)
-        case UnionAll():
-            parts = [
-                bounded(i, {own: near[n] for own, n in zip(i.names, node.columns, strict=True) if n in near}, known)
-                for i in node.inputs
-            ]
-            return replace(node, inputs=tuple(parts))
-        case _:
-            return restrict(node, known)
-
-
-def outer(node: OuterJoin, near: Near, known: Known) -> Relation:
-    """R ⟕ S: what can be no partner of the rows of R that matter does not matter."""
-    left = {name: keys for name, keys in near.items() if name in node.left.names}
-    right = {}
-    for pair in (equated(part) for part in conjuncts(node.predicate)):
-        for a, b in (pair, pair[::-1]) if pair else ():
-            if a in left and b in node.right.names:
-                right[b] = replace(left[a], nulls=False)
-    return replace(node, left=bounded(node.left, left, known), right=bounded(node.right, right, known))
-
-
-def region(node: Join | Filter, known: Known, given: Near | None = None) -> Relation:
-    """One block of joins and filters: what is equal to a delta's column has the delta's values."""
-    block = flatten(node)
-    near: dict[str, Region] = dict(given or {})
-    joined = {name for pair in block.equalities for name in pair}
-    for leaf in block.inputs:
-        for name in joined & set(leaf.names):
-            found = values(leaf, name, known)
-            if found is not None:
-                near[name] = replace(found, nulls=False)
-    spread = True
-    while spread:
-        spread = False
-        for a, b in block.equalities:
-            for one, other in ((a, b), (b, a)):
-                if one in near and other not in near:
-                    near[other] = replace(near[one], nulls=False)
-                    spread = True
-    return inside(node, near, known)
-
-
-def inside(node: Relation, near: Mapping[str, Region], known: Known) -> Relation:
-    match node:
-        case Join():
-            large = any(known.worth(s.table) for s in scans(node.right) if s.at in (State.BEFORE, State.AFTER))
-            left, right = inside(node.left, near, known), inside(node.right, near, known)
-            return replace(node, left=left, right=right, lookup=node.lookup and large)
-        case Filter():
-            return replace(node, source=inside(node.source, near, known))
-        case Scan():
-            return limited(node, near) if known.worth(node.table) else node
-        case UnionAll() | SemiJoin() | OuterJoin() | Aggregate() | Project() | Generate():
-            return bounded(node, near, known)
-        case _:
-            return restrict(node, known)
-
-
-def limited(scan: Scan, near: Mapping[str, Region]) -> Relation:
+def limited(scan: Scan, near: Near) -> Relation:
     result: Relation = scan
     if scan.at in (State.BEFORE, State.AFTER):
         for _, name in scan.columns:

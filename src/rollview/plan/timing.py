@@ -35,6 +35,8 @@ class Timing:
 
 def timing(view: CompiledView, views: Container[str] = ()) -> Timing:
     """`views` are the relations that are views themselves: between their own stops nothing is known of them."""
+    if not additive(view.extent):
+        return Timing("RV-NOT-PROPAGATED")
     if not is_timed(summarised(view)):
         return Timing("RV-STEPS-OPERATOR")
     if any(table in views for table in view.reads):
