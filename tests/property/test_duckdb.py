@@ -10,7 +10,7 @@ from tests.property.cases import Case, seeds, spans
 BATCH = 10
 
 
-@pytest.mark.parametrize("batch", range(-(-seeds(200) // 10 // BATCH)))
+@pytest.mark.parametrize("batch", range(-(-seeds(100) // 10 // BATCH)))
 def test_emitted_sql_keeps_the_law(batch: int) -> None:
     for seed in range(batch * BATCH, (batch + 1) * BATCH):
         case = Case.of(seed)

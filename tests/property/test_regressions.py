@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -245,10 +246,9 @@ VIEWS = {**FAILED, **SETS_AND_GENERATORS, **WINDOWS, **TIES, **SCALAR_SUBQUERIES
 @pytest.mark.parametrize("sql", VIEWS.values(), ids=VIEWS)
 def test_view(sql: str) -> None:
     subject = Subject.of(sql, TABLES)
-    for seed in range(3):
-        check_states(subject, history(Random(seed), 4))
+    check_states(subject, history(Random(0), 4))
     states = history(Random(3), 3)
-    check_on_duckdb(subject, states, spans(states), interpreted=True)
+    check_on_duckdb(subject, states, list(pairwise(range(3))), interpreted=True)
 
 
 @pytest.mark.parametrize("sql", SPARK_ONLY.values(), ids=SPARK_ONLY)
