@@ -19,6 +19,7 @@ PARTS = {
     "example1": [["bench.example1", "10000000"]],
     "large": [["bench.example1", "100000000"]],
     "tpch": [["bench.tpch", "1"]],
+    "extreme": [["bench.extreme", "10000000"]],
     "one_row": [["bench.one_row", "200000"], ["bench.one_row", "2000000"]],
 }
 
@@ -35,7 +36,7 @@ def ratios(results: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
     """One row per view: refresh against recompute and against the hand-written MERGE."""
     rows = []
     for part, runs in results.items():
-        if part == "one_row":
+        if part in ("one_row", "extreme"):
             continue
         for one in runs:
             measured = one["measured"]
@@ -79,6 +80,13 @@ def show(results: dict[str, list[dict[str, Any]]]) -> None:
     for one in results.get("tpch", ()):
         keyed, free = (one["measured"][f"q3, no updates/{k}"]["seconds"] for k in ("refresh", "without foreign keys"))
         console.print(f"q3, no updates: without foreign keys {free / keyed:.1f} times as long")
+    for one in results.get("extreme", ()):
+        near, far, scan = (
+            one["measured"][k]["bytes"] for k in ("by_group/refresh", "by_id/refresh", "by_id/scan of two columns")
+        )
+        console.print(
+            f"one minimum deleted: {near / scan:.3f} of a scan of two columns if laid out by group, else {far / scan:.2f}"
+        )
     if "one_row" in results:
         small, big = (r["measured"] for r in results["one_row"])
         growth = big["bytes"] / max(1, small["bytes"])
@@ -86,7 +94,7 @@ def show(results: dict[str, list[dict[str, Any]]]) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    wanted = [a for a in arguments if not a.startswith("-")] or ["example1", "tpch", "one_row"]
+    wanted = [a for a in arguments if not a.startswith("-")] or ["example1", "tpch", "extreme", "one_row"]
     if "--large" in arguments:
         wanted.append("large")
     results: dict[str, list[dict[str, Any]]] = json.loads(OUT.read_text())["parts"] if OUT.exists() else {}

@@ -1,4 +1,5 @@
-"""TPC-H: a Q1-like aggregate, a Q3-like join aggregate and a four-way join kept as rows.
+"""TPC-H: a Q1-like aggregate, a Q3-like join aggregate, a four-way join kept as rows, and a Q13-like count of
+counts over a LEFT join.
 
 A round inserts, deletes and updates 0.1 % of the orders and their lineitems. As in TPC-H's own refresh functions, each
 kind of change takes a run of neighbouring orders, and new ones get the key numbers that the generator leaves free.
@@ -43,6 +44,10 @@ VIEWS = {
     "four_way": """SELECT l_orderkey, l_linenumber, o_orderdate, c_name, n_name, l_quantity, l_extendedprice
         FROM lineitem JOIN orders ON l_orderkey = o_orderkey JOIN customer ON o_custkey = c_custkey
             JOIN nation ON c_nationkey = n_nationkey""",
+    "q13": """SELECT orders_made, COUNT(*) AS customers
+        FROM (SELECT c_custkey, COUNT(o_orderkey) AS orders_made FROM customer LEFT JOIN orders
+            ON c_custkey = o_custkey AND o_comment NOT LIKE '%special%requests%' GROUP BY c_custkey) q
+        GROUP BY orders_made""",
 }
 SHARE = 1000
 

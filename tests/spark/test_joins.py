@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TABLES = {t.name: t for t in PARENTS_FIRST}
-VIEWS = 12
+VIEWS = 8
 RUNS = -(-int(os.environ.get("ROLLVIEW_CASES", VIEWS)) // VIEWS)
 EXECUTORS = (Limits(), Limits(few_bytes=0), Limits(small_rows=0))
 

@@ -24,9 +24,9 @@ EXECUTORS = {
     "spark": Limits(small_rows=0),
     "spark_to_branch": Limits(small_rows=0, few_bytes=0),
 }
-VIEWS = 18
-REFRESH_AT = (1, 2, 4)
-"""the states at which views are refreshed: two small steps, and a span of two ticks"""
+VIEWS = 10
+REFRESH_AT = (1, 3)
+"""the states at which views are refreshed: a small step, and a span of two ticks"""
 
 
 @pytest.mark.parametrize(("seed", "executor"), list(enumerate(EXECUTORS, 1)), ids=list(EXECUTORS))
