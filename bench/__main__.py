@@ -85,7 +85,7 @@ def show(results: dict[str, list[dict[str, Any]]]) -> None:
             one["measured"][k]["bytes"] for k in ("by_group/refresh", "by_id/refresh", "by_id/scan of two columns")
         )
         console.print(
-            f"one minimum deleted: {near / scan:.3f} of a scan of two columns if laid out by group, else {far / scan:.2f}"
+            f"one minimum deleted: {near / scan:.3f} of a scan of two columns by group, else {far / scan:.2f}"
         )
     if "one_row" in results:
         small, big = (r["measured"] for r in results["one_row"])
