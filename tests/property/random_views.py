@@ -215,7 +215,7 @@ class Views:
             (f"explode(array({a}, {b}))", 1),
             (f"explode(array_repeat({a}, CAST({b} AS INT)))", 1),
             (f"posexplode(array({a}, {b}, 7))", 2),
-            (f"stack(2, {a}, {b}, {b}, 5)", 2),
+            (f"stack(2, CAST({a} AS INT), CAST({b} AS INT), CAST({b} AS INT), 5)", 2),
         ]
         call, width = self.rng.choice(calls)
         columns = [Named(alias, self.name("x"), INT) for _ in range(width)]
