@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 
 TESTS = Path(__file__).parent
 NEED_SPARK = tuple(TESTS / folder for folder in ("spark", "faults", "sources"))
+
+
+# Tests are short: what Java's second compiler makes of the code costs more than it saves.
+os.environ.setdefault("ROLLVIEW_JVM_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

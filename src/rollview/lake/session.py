@@ -75,6 +75,8 @@ _LOCAL: dict[str, str] = {
     "spark.sql.ui.retainedExecutions": "50",
 }
 _JVM_OPTIONS = ("-Xss4m", "-XX:-UsePerfData", "-XX:+UseParallelGC")
+MORE_JVM_OPTIONS = "ROLLVIEW_JVM_OPTIONS"
+"""an environment variable: further options for the Java of a local session"""
 
 _CHATTY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
@@ -198,13 +200,14 @@ def _running_session() -> SparkSession | None:
 
 def _local_settings(warehouse: Path, driver_memory: str) -> dict[str, str]:
     classpath = os.pathsep.join(str(jar) for jar in jars())
+    options = (*_JVM_OPTIONS, *os.environ.get(MORE_JVM_OPTIONS, "").split())
     with as_file(files("rollview.lake") / "log4j2.properties") as log_settings:
         logs = f"-Dlog4j2.configurationFile={log_settings.as_uri()}"
     return {
         **_LOCAL,
         "spark.driver.memory": driver_memory,
         "spark.driver.extraClassPath": classpath,
-        "spark.driver.extraJavaOptions": " ".join((*_JVM_OPTIONS, logs, *class_sharing(classpath))),
+        "spark.driver.extraJavaOptions": " ".join((*options, logs, *class_sharing(classpath))),
         "spark.sql.warehouse.dir": str(warehouse.absolute()),
     }
 
