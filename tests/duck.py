@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 @cache
 def database() -> duckdb.DuckDBPyConnection:
     """One for all cases: opening costs more than a case."""
-    return duckdb.connect(":memory:", config={"threads": 1})
+    connection = duckdb.connect(":memory:", config={"threads": 1})
+    connection.execute("SET disabled_optimizers = 'top_n_window_elimination'")  # it loses rows whose order is NULL
+    return connection
 
 
 @dataclass
@@ -135,7 +137,7 @@ def emitted(node: Relation, *, through_spark: bool) -> str:
     tree = emit(node, bind)
     if not through_spark:
         return sql(for_duck(tree), "duckdb")
-    return sql(for_duck(parse_one(sql(tree, "spark"), read="spark")), "duckdb")
+    return sql(for_duck(parse_one(sql(tree), read="spark")), "duckdb")
 
 
 def check_on_duckdb(

@@ -1,11 +1,13 @@
 """A Typer without a JVM: Spark's result types for the few types and operators that the tests use.
 
-Names are the user's aliases (an unaliased expression is called `c`, unlike in Spark).
+Names are the user's aliases (unaliased expressions are called `c`, `c2` …, unlike in Spark).
 """
 
 from __future__ import annotations
 
 import re
+from functools import cache
+from itertools import count
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -54,7 +56,8 @@ TRUTHS = (
     exp.NullSafeEQ,
 )
 STRINGS = frozenset(["upper", "lower", "concat", "trim", "replace"])
-INTEGERS = frozenset(["year", "month", "day", "length", "abs"])
+INTEGERS = frozenset(["year", "month", "day", "length"])
+LIKE_THEIR_OPERAND = frozenset(["abs", "round", "floor", "ceil", "nullif"])
 RANKS = {
     "row_number": "int",
     "rank": "int",
@@ -64,7 +67,7 @@ RANKS = {
     "cume_dist": "double",
 }
 VALUE_FUNCTIONS = frozenset(["lag", "lead", "first_value", "last_value", "nth_value", "min", "max"])
-BUILTINS = STRINGS | INTEGERS | {"array_repeat", "struct"}
+BUILTINS = STRINGS | INTEGERS | LIKE_THEIR_OPERAND | {"array_repeat", "struct"}
 
 
 class PureTyper:
@@ -83,7 +86,9 @@ class PureTyper:
     def query(self, sql: str) -> Schema:
         lowered = self.written(sql)
         types = self.types(lowered.relation)
-        return tuple(Column(c.name, types[c.unique]) for c in lowered.columns)
+        unnamed = (f"c{n}" if n > 1 else "c" for n in count(1))
+        names = [c.name if c.given else next(unnamed) for c in lowered.columns]
+        return tuple(Column(n, types[c.unique]) for n, c in zip(names, lowered.columns, strict=True))
 
     def relation(self, node: Relation) -> Schema:
         types = self.types(node)
@@ -132,7 +137,7 @@ class PureTyper:
                 below = self.types(node.source)
                 return {**below, **generated_types(node, below)}
             case UnionAll():
-                sides = [tuple(self.types(i)[n] for n in i.names) for i in node.inputs]
+                sides = [[types[n] for n in i.names] for i in node.inputs for types in (self.types(i),)]
                 return {n: widest(s[place] for s in sides) for place, n in enumerate(node.columns)}
             case Aggregate():
                 below = self.types(node.source)
@@ -212,7 +217,7 @@ def infer(tree: exp.Expr, types: Mapping[str, str]) -> str:
         case exp.Null():
             return "void"
         case exp.Cast():
-            return tree.to.sql("spark").lower().replace(" ", "")
+            return spelled(tree.to)
         case exp.Paren() | exp.Neg() | exp.Round() | exp.Greatest():
             return infer(tree.this, types)
         case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod():
@@ -246,6 +251,8 @@ def infer(tree: exp.Expr, types: Mapping[str, str]) -> str:
             return RANKS[tree.name.lower()]
         case exp.Anonymous() if tree.name.lower() in VALUE_FUNCTIONS:
             return infer(tree.expressions[0], types)
+        case exp.Anonymous() if tree.name.lower() in LIKE_THEIR_OPERAND:
+            return infer(tree.expressions[0], types)
         case exp.Anonymous() if tree.name.lower() == "array_repeat":
             return f"array<{infer(tree.expressions[0], types)}>"
         case exp.Anonymous():
@@ -255,6 +262,11 @@ def infer(tree: exp.Expr, types: Mapping[str, str]) -> str:
     if isinstance(tree, TRUTHS):
         return "boolean"
     raise NotImplementedError(f"the tests' typer does not know {type(tree).__name__}")
+
+
+@cache
+def spelled(type_: exp.DataType) -> str:
+    return type_.sql("spark").lower().replace(" ", "")
 
 
 def literal_type(tree: exp.Literal) -> str:

@@ -184,7 +184,7 @@ def test_functions_keep_the_names_that_the_user_wrote(call: str) -> None:
 def test_strings_are_read_as_spark_reads_them(written: str, meant: str) -> None:
     """Checked against Spark 4.1; and what is emitted for Spark reads back as the same string."""
     view = compile_view(f"SELECT a, {written} AS x FROM t WHERE s = {written}", TABLES, PureTyper(TABLES))
-    emitted = sql(emit(view.extent.rows, lambda scan: table(scan.table)), "spark")
+    emitted = sql(emit(view.extent.rows, lambda scan: table(scan.table)))
     for tree in (parse_query(f"SELECT {written} AS x FROM t"), parse_query(emitted)):
         assert {lit.this for lit in tree.find_all(exp.Literal, exp.RawString)} == {meant}
 
@@ -276,6 +276,6 @@ def test_hostile_identifiers_survive_sparks_quoting(name: str) -> None:
     tables = {name.lower(): BaseTable(name, (Column(name, "int"),))}
     spelled = "`" + name.replace("`", "``") + "`"
     view = compile_view(f"SELECT {spelled} FROM {spelled}", tables, PureTyper(tables))
-    emitted = sql(emit(view.extent.rows, lambda scan: table("rollview", "default", scan.table)), "spark")
+    emitted = sql(emit(view.extent.rows, lambda scan: table("rollview", "default", scan.table)))
     again = compile_view(emitted, tables, PureTyper(tables))
     assert [c.name for c in again.output] == [name]

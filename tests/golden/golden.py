@@ -88,4 +88,4 @@ def bind(scan: Scan) -> exp.Table:
 
 
 def pretty(node: Relation) -> str:
-    return sql(emit(node, bind), "spark", pretty=True)
+    return sql(emit(node, bind), pretty=True)

@@ -62,8 +62,9 @@ def assemble(
     waiting = list(predicates)
 
     def ready(names: tuple[str, ...]) -> Scalar | None:
-        usable = [c for c in waiting if c.columns <= set(names)]
-        waiting[:] = [c for c in waiting if c not in usable]
+        here = set(names)
+        usable = [c for c in waiting if c.columns <= here]
+        waiting[:] = [c for c in waiting if not c.columns <= here]
         return conjunction(usable)
 
     def filtered(relation: Relation) -> Relation:
@@ -74,31 +75,37 @@ def assemble(
     left = dict(others)
     small = keys is not None
     while left:
-        i = nearest(tree.names, left, waiting, keys or {})
-        grows = not by_key(tree.names, (keys or {}).get(i), waiting)
+        given = looked_up(tree.names, waiting)
+        i = nearest(tree.names, left, waiting, [j for j in left if is_given((keys or {}).get(j), given)])
+        grows = not is_given((keys or {}).get(i), given)
         right = filtered(left.pop(i))
         tree = Join(tree, right, ready(tree.names + right.names), lookup=small)
         small = small and not grows
     return tree
 
 
-def by_key(names: tuple[str, ...], key: Key, predicates: Sequence[Scalar]) -> bool:
-    """Do equalities with what is there already give the whole key?"""
+def looked_up(names: tuple[str, ...], predicates: Sequence[Scalar]) -> set[str]:
+    """The columns to which equalities with what is there already give a value."""
     here = set(names)
-    given = {b if a in here else a for a, b in (p for p in map(equated, predicates) if p) if (a in here) != (b in here)}
+    pairs = (p for p in map(equated, predicates) if p)
+    return {b if a in here else a for a, b in pairs if (a in here) != (b in here)}
+
+
+def is_given(key: Key, given: set[str]) -> bool:
     return key is not None and given.issuperset(key)
 
 
 def nearest(
-    names: tuple[str, ...], left: Mapping[int, Relation], waiting: Sequence[Scalar], keys: Mapping[int, Key]
+    names: tuple[str, ...], left: Mapping[int, Relation], waiting: Sequence[Scalar], unique: Sequence[int]
 ) -> int:
-    """The input that most equalities tie to what is joined already; any predicate is better than none."""
+    """One that is looked up by its whole key, or else the input that most equalities tie to what is joined already; any
+    predicate is better than none."""
     here = set(names)
+    touching = [c for c in waiting if c.columns & here]
 
     def ties(i: int) -> tuple[bool, int, int]:
-        there = set(left[i].names)
-        touching = [c for c in waiting if c.columns & here and c.columns & there and c.columns <= here | there]
-        unique = by_key(names, keys.get(i), waiting)
-        return (unique, sum(1 for c in touching if equated(c)), len(touching))
+        both = here.union(left[i].names)
+        found = [c for c in touching if c.columns <= both]
+        return i in unique, sum(1 for c in found if equated(c)), len(found)
 
     return max(left, key=lambda i: (*ties(i), -i))

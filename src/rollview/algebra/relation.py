@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 from rollview.algebra.scalar import Scalar, col
 from rollview.names import COUNT
@@ -50,8 +50,37 @@ class Function(Enum):
     CALL = "call"
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+class Node:
+    """What is computed of an immutable node once, when it is first asked for."""
+
+    __slots__ = ("_hash", "_names")
+
+
+T = TypeVar("T", bound=Node)
+
+
+@dataclass_transform(frozen_default=True)
+def node(kind: type[T]) -> type[T]:
+    """A frozen dataclass that remembers its hash and its names: trees are compared again and again."""
+    made = dataclass(frozen=True, slots=True)(kind)
+    made.names = property(once("_names", made.names.fget))  # type: ignore[attr-defined]
+    made.__hash__ = once("_hash", made.__hash__)  # type: ignore[method-assign, assignment]
+    return made
+
+
+def once(slot: str, compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def remembered(self: Node) -> Any:
+        try:
+            return getattr(self, slot)
+        except AttributeError:
+            object.__setattr__(self, slot, compute(self))
+            return getattr(self, slot)
+
+    return remembered
+
+
+@node
+class Scan(Node):
     """The rows of a base table in one state; `columns` pairs each table column with its unique name."""
 
     table: str
@@ -64,8 +93,8 @@ class Scan:
         return (*own, COUNT) if self.at.signed else own
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+@node
+class Filter(Node):
     """σ_p(R): the rows of `source` for which `predicate` is true."""
 
     source: Relation
@@ -79,8 +108,8 @@ class Filter:
         return self.source.names
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+@node
+class Project(Node):
     """π_{name = expression, …}(R), a bag: duplicates stay."""
 
     source: Relation
@@ -96,8 +125,8 @@ class Project:
         return tuple(name for name, _ in self.columns)
 
 
-@dataclass(frozen=True, slots=True)
-class Join:
+@node
+class Join(Node):
     """R ⋈_p S, inner; no predicate is the cross product. `lookup`: R is as small as a delta, S is looked up from it."""
 
     left: Relation
@@ -115,8 +144,8 @@ class Join:
         return self.left.names + self.right.names
 
 
-@dataclass(frozen=True, slots=True)
-class SemiJoin:
+@node
+class SemiJoin(Node):
     """R ⋉_p S: the rows of R that have at least one partner in S."""
 
     left: Relation
@@ -132,8 +161,8 @@ class SemiJoin:
         return self.left.names
 
 
-@dataclass(frozen=True, slots=True)
-class AntiJoin:
+@node
+class AntiJoin(Node):
     """R ▷_p S: the rows of R that have no partner in S. A predicate that is NULL makes no partner."""
 
     left: Relation
@@ -149,8 +178,8 @@ class AntiJoin:
         return self.left.names
 
 
-@dataclass(frozen=True, slots=True)
-class MarkJoin:
+@node
+class MarkJoin(Node):
     """R with one more column: whether the row has at least one partner in S. It is never NULL."""
 
     left: Relation
@@ -167,8 +196,8 @@ class MarkJoin:
         return (*self.left.names, self.mark)
 
 
-@dataclass(frozen=True, slots=True)
-class OuterJoin:
+@node
+class OuterJoin(Node):
     """R ⋈_p S and the rows without a partner, padded with NULLs: those of R (`keeps_left`), of S (`keeps_right`)."""
 
     left: Relation
@@ -188,8 +217,8 @@ class OuterJoin:
         return self.left.names + self.right.names
 
 
-@dataclass(frozen=True, slots=True)
-class UnionAll:
+@node
+class UnionAll(Node):
     """R ⊎ S ⊎ …: columns by position, named as in the first input. No input at all is the empty relation."""
 
     inputs: tuple[Relation, ...]
@@ -205,8 +234,8 @@ class UnionAll:
         return self.columns
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
+@node
+class Values(Node):
     """Constant rows; their scalars read no columns. One row of one column stands for a missing FROM."""
 
     rows: tuple[tuple[Scalar, ...], ...]
@@ -225,8 +254,8 @@ class Values:
         return self.columns
 
 
-@dataclass(frozen=True, slots=True)
-class Generate:
+@node
+class Generate(Node):
     """Each row of R beside each row that `generator`, a call such as explode(xs), makes of it.
 
     `outer`: a row of which nothing is made stays, beside NULLs.
@@ -246,8 +275,8 @@ class Generate:
         return self.source.names + self.columns
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+@node
+class Window(Node):
     """Each row of R beside window functions (``f(…) OVER (…)``) of R, all with one PARTITION BY."""
 
     source: Relation
@@ -295,8 +324,8 @@ class Measure:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Aggregate:
+@node
+class Aggregate(Node):
     """γ_{keys; measures}(R). With no keys at all it is global: always exactly one row (`grouped` False).
 
     `exact`: its measures are counts, sums and parities of exact numbers, so that a change can be taken back.

@@ -25,6 +25,8 @@ class Scalar:
     """the columns it reads"""
     size: int = field(init=False, repr=False, compare=False)
     """how many nodes the tree has; a column is one"""
+    text: str | None = field(default=None, init=False, repr=False, compare=False)
+    """its SQL, once it was asked for"""
 
     def __post_init__(self) -> None:
         columns, size = names_and_size(self.tree)
@@ -54,16 +56,39 @@ class Scalar:
 
     def substitute(self, mapping: Mapping[str, Scalar]) -> Scalar:
         """The expression with columns replaced by expressions."""
-
-        def replace(node: exp.Expr) -> exp.Expr:
-            if isinstance(node, exp.Column) and node.name in mapping:
-                return operand(mapping[node.name].tree)
-            return node
-
-        return Scalar(self.tree.transform(replace)) if self.columns & mapping.keys() else self
+        if not self.columns & mapping.keys():
+            return self
+        if self.column is not None and is_operand(mapping[self.column].tree):
+            return mapping[self.column]
+        return Scalar(replaced(self.tree, mapping))
 
     def __str__(self) -> str:
-        return self.tree.sql("spark")
+        if self.text is None:
+            object.__setattr__(self, "text", self.tree.sql("spark"))
+        return self.text or ""
+
+
+def replaced(tree: exp.Expr, mapping: Mapping[str, Scalar]) -> exp.Expr:
+    """The tree with its columns replaced; parts without any are shared with the old one."""
+    if isinstance(tree, exp.Column):
+        found = mapping.get(tree.name)
+        return tree if found is None else operand(found.tree)
+    changed: dict[str, object] = {}
+    for name, value in tree.args.items():
+        if isinstance(value, exp.Expr):
+            new = replaced(value, mapping)
+            if new is not value:
+                changed[name] = new
+        elif isinstance(value, list):
+            parts = [replaced(v, mapping) if isinstance(v, exp.Expr) else v for v in value]
+            if any(a is not b for a, b in zip(parts, value, strict=True)):
+                changed[name] = parts
+    if not changed:
+        return tree
+    made = tree.__class__(**{**tree.args, **changed})
+    if tree.meta_get("line") is not None:
+        made.meta.update(tree.meta)
+    return made
 
 
 def names_and_size(tree: exp.Expr) -> tuple[frozenset[str], int]:
@@ -84,15 +109,17 @@ ATOMS = (exp.Column, exp.Literal, exp.Paren, exp.Null, exp.Boolean, exp.Func, ex
 
 
 def operand(tree: exp.Expr) -> exp.Expr:
-    """A copy that keeps its meaning inside any other expression."""
-    copy = tree.copy()
+    """The tree so that it keeps its meaning inside any other expression; trees may share their parts."""
+    return tree if is_operand(tree) else exp.Paren(this=tree)
+
+
+def is_operand(tree: exp.Expr) -> bool:
     # sqlglot calls AND, OR and a few other operators functions too
-    atomic = isinstance(copy, ATOMS) and not isinstance(copy, exp.Binary)
-    return copy if atomic else exp.Paren(this=copy)
+    return isinstance(tree, ATOMS) and not isinstance(tree, exp.Binary)
 
 
 def col(name: str) -> Scalar:
-    return Scalar(exp.Column(this=exp.to_identifier(name, quoted=True)))
+    return Scalar(exp.Column(this=exp.Identifier(this=name, quoted=True)))
 
 
 def literal(value: object) -> Scalar:
@@ -106,7 +133,7 @@ def equal(left: Scalar, right: Scalar) -> Scalar:
 
 def conjunction(parts: Iterable[Scalar]) -> Scalar | None:
     """p AND q AND …; AND binds more loosely than any operator but OR."""
-    trees = [p.tree.copy() for p in parts]
+    trees = [p.tree for p in parts]
     if len(trees) > 1:
         trees = [exp.Paren(this=t) if isinstance(t, exp.Or | exp.Xor) else t for t in trees]
     return Scalar(reduce(lambda a, b: exp.And(this=a, expression=b), trees)) if trees else None
@@ -116,19 +143,21 @@ def conjuncts(predicate: Scalar | None) -> tuple[Scalar, ...]:
     """The top-level AND parts of a predicate."""
     if predicate is None:
         return ()
-    tree = predicate.tree
-    while isinstance(tree, exp.Paren):
-        tree = tree.this
-    if isinstance(tree, exp.And):
-        return conjuncts(Scalar(tree.this)) + conjuncts(Scalar(tree.expression))
-    return (Scalar(tree),)
+    parts, waiting = [], [predicate.tree]
+    while waiting:
+        tree = waiting.pop()
+        while isinstance(tree, exp.Paren):
+            tree = tree.this
+        if isinstance(tree, exp.And):
+            waiting += [tree.expression, tree.this]
+        else:
+            parts.append(Scalar(tree))
+    return tuple(parts)
 
 
 def equated(predicate: Scalar) -> tuple[str, str] | None:
     """(a, b) if the predicate is ``a = b`` between two columns."""
     tree = predicate.tree
-    if isinstance(tree, exp.EQ):
-        left, right = Scalar(tree.left), Scalar(tree.right)
-        if left.column and right.column:
-            return left.column, right.column
+    if isinstance(tree, exp.EQ) and isinstance(tree.this, exp.Column) and isinstance(tree.expression, exp.Column):
+        return tree.this.name, tree.expression.name
     return None

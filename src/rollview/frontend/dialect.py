@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from sqlglot import exp
 from sqlglot.dialects.spark import Spark
+from sqlglot.generators.spark import SparkGenerator
 from sqlglot.parsers.spark import SparkParser
 
 from rollview.frontend.refuse import words
@@ -19,7 +21,7 @@ OWN_SYNTAX = words("CAST TRY_CAST EXTRACT TRIM POSITION OVERLAY SUBSTRING SUBSTR
 
 
 class SparkSQL(Spark):
-    """The dialect in which a user's view is read; it is written in sqlglot's own."""
+    """The dialect in which a user's view is read and queries are written."""
 
     class Tokenizer(Spark.Tokenizer):
         # a doubled quote inside a string is a quote, not the end of one string and the start of another
@@ -28,3 +30,7 @@ class SparkSQL(Spark):
     class Parser(SparkParser):
         FUNCTIONS: ClassVar = {n: f for n, f in SparkParser.FUNCTIONS.items() if n in KNOWN}
         FUNCTION_PARSERS: ClassVar = {n: f for n, f in SparkParser.FUNCTION_PARSERS.items() if n in OWN_SYNTAX}
+
+    class Generator(SparkGenerator):
+        # what other dialects have in a SELECT and Spark lacks is never here, and the search for it takes long
+        TRANSFORMS: ClassVar = {kind: f for kind, f in SparkGenerator.TRANSFORMS.items() if kind is not exp.Select}

@@ -22,15 +22,17 @@ class Allocator:
     """Hands out column names that are unique across the view."""
 
     def __init__(self) -> None:
-        self.used: set[str] = set()
+        self.used: dict[str, int] = {}
+        """the names that are taken, and where to go on counting from each"""
 
     def name(self, wanted: str) -> str:
         stem = wanted.lstrip("_") or "c"
-        candidate, n = stem, 1
+        candidate, n = stem, self.used.get(stem.lower(), 0)
         while candidate.lower() in self.used:
             n += 1
             candidate = f"{stem}_{n}"
-        self.used.add(candidate.lower())
+        self.used[candidate.lower()] = 1
+        self.used[stem.lower()] = max(n, 1)
         return candidate
 
 
@@ -151,12 +153,9 @@ class Scope:
         raise self.unknown(node, name)
 
     def lookup(self, name: str, items: Iterable[Named], *, merged: bool = False) -> list[str]:
-        return [
-            c.unique
-            for i in items
-            for c in i.columns
-            if c.name.lower() == name.lower() and (merged or c.unique not in self.hidden)
-        ]
+        wanted = name.lower()
+        found = [c.unique for i in items for c in i.columns if c.name.lower() == wanted]
+        return [unique for unique in found if merged or unique not in self.hidden]
 
     def unknown(self, node: exp.Expr, name: str) -> Exception:
         offered = ", ".join(sorted({c.name for i in self.items for c in i.columns})[:12])

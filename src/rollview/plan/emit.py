@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, fields
 
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 
 from rollview.algebra.relation import (
     Aggregate,
@@ -33,6 +34,7 @@ from rollview.algebra.relation import (
 )
 from rollview.algebra.scalar import FOLDED, Scalar, conjunction, literal
 from rollview.errors import BrokenInvariant
+from rollview.frontend.dialect import SparkSQL
 from rollview.names import COUNT, PREFIX
 
 SHAREABLE = (Aggregate, UnionAll, Generate, Window, SemiJoin, AntiJoin, MarkJoin, OuterJoin)
@@ -44,7 +46,7 @@ Bind = Callable[[Scan], exp.Table]
 
 
 def ident(name: str) -> exp.Identifier:
-    return exp.to_identifier(name, quoted=True)
+    return exp.Identifier(this=name, quoted=True)
 
 
 def table(*parts: str) -> exp.Table:
@@ -79,7 +81,7 @@ class Piece:
     def select(self, columns: Mapping[str, Scalar], **clauses: exp.Expr | list[exp.Lateral]) -> exp.Select:
         where = conjunction(self.where)
         return exp.Select(
-            expressions=[exp.Alias(this=e.tree.copy(), alias=ident(name)) for name, e in columns.items()],
+            expressions=[exp.Alias(this=e.tree, alias=ident(name)) for name, e in columns.items()],
             from_=exp.From(this=self.origin),
             joins=self.joins,
             where=None if where is None else exp.Where(this=where.tree),
@@ -94,17 +96,19 @@ class Emitter:
     def __init__(self, bind: Bind, *, lookups: bool = False) -> None:
         self.bind = bind
         self.lookups = lookups
-        self.aliases: set[str] = set()
+        self.aliases: dict[str, int] = {}
+        """the names that are taken, and where to go on counting from each"""
         self.numbers = Numbers()
         self.shared: dict[int, str] = {}
         self.ctes: list[tuple[str, exp.Query]] = []
 
     def alias(self, stem: str) -> str:
-        candidate, n = stem, 1
+        candidate, n = stem, self.aliases.get(stem.lower(), 0)
         while candidate.lower() in self.aliases:
             n += 1
             candidate = f"{stem}_{n}"
-        self.aliases.add(candidate.lower())
+        self.aliases[candidate.lower()] = 1
+        self.aliases[stem.lower()] = max(n, 1)
         return candidate
 
     def query(self, node: Relation) -> exp.Query:
@@ -243,7 +247,7 @@ class Emitter:
         piece = self.piece(node.source)
         alias = self.alias("g")
         lateral = exp.Lateral(
-            this=piece.value(node.generator).tree.copy(),
+            this=piece.value(node.generator).tree,
             view=True,
             outer=node.outer,
             alias=exp.TableAlias(this=ident(alias), columns=[ident(c) for c in node.columns]),
@@ -272,12 +276,12 @@ class Emitter:
         keys = {name: not_ordinal(piece.value(e)) for name, e in node.keys}
         measures = {}
         for m in node.measures:
-            argument = exp.Star() if m.argument is None else piece.value(m.argument).tree.copy()
+            argument = exp.Star() if m.argument is None else piece.value(m.argument).tree
             call = argument if m.function is Function.CALL else FUNCTIONS[m.function](this=argument)
             measures[m.name] = Scalar(call)
         if not keys:
             return piece.select(measures)
-        group = exp.Group(expressions=[k.tree.copy() for k in keys.values()])
+        group = exp.Group(expressions=[k.tree for k in keys.values()])
         return piece.select(keys | measures, group=group)
 
 
@@ -355,6 +359,6 @@ def emit(node: Relation, bind: Bind, *, lookups: bool = False) -> exp.Query:
     return Emitter(bind, lookups=lookups).statement(node)
 
 
-def sql(tree: exp.Expr, dialect: str = "spark", *, pretty: bool = False) -> str:
+def sql(tree: exp.Expr, dialect: str | type[Dialect] = SparkSQL, *, pretty: bool = False) -> str:
     """The last line: a tree becomes text."""
-    return tree.sql(dialect, pretty=pretty)
+    return tree.sql(dialect, pretty=pretty, copy=False)
