@@ -14,6 +14,8 @@ from tests.property.random_tables import PARENTS_FIRST, history
 from tests.rules.tables import by_name, table
 from tests.steps import rows
 
+from rollview.plan import emit
+
 TABLES = {t.name: t for t in PARENTS_FIRST}
 
 FAILED = {
@@ -258,6 +260,13 @@ def test_view_in_spark_s_own_words(sql: str) -> None:
     subject = Subject.of(sql, TABLES)
     for seed in range(3):
         check_states(subject, history(Random(seed), 4))
+
+
+def test_the_first_of_one_row_have_an_order_too() -> None:
+    """Spark refuses row_number() without one."""
+    view = Subject.of("SELECT COUNT(*) AS n FROM r LIMIT 5", TABLES).view
+    assert "ORDER BY" in emit.sql(emit.emit(view.extent.reader, lambda scan: emit.table(scan.table)))
+    assert "RV-TIES" not in view.notes
 
 
 @pytest.mark.parametrize("sql", TIES.values(), ids=TIES)

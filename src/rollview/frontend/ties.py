@@ -49,9 +49,12 @@ class Ties:
     def completed(self, window: Scalar, node: Window) -> Scalar:
         key = facts.key(node.source, self.tables)
         tree = window.tree
-        if not depends_on_ties(tree) or settles(tree, node.source.names) or (key is not None and settles(tree, key)):
+        settled = not depends_on_ties(tree) or settles(tree, node.source.names)
+        settled = settled or (key is not None and settles(tree, key))
+        ordered = tree.args.get("order") or function_name(called(tree)) not in BY_PLACE
+        if settled and ordered:  # Spark wants an order even where there is one row
             return window
-        self.found = True
+        self.found = self.found or not settled
         if not completable(tree):
             raise not_yet(
                 f"{function_name(called(tree))}() over RANGE, where rows tie",
