@@ -38,7 +38,7 @@ check: $(READY)
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/mypy
-	@$(BIN)/pytest -m "not spark"
+	@$(BIN)/pytest -m "not spark and not long"
 
 format: $(READY)
 	@$(BIN)/ruff check --fix --quiet

@@ -51,6 +51,7 @@ def histories(subject: Subject, number: int) -> Iterator[list[Rows]]:
             yield states
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", QUERIES)
 def test_the_law(number: int) -> None:
     subject = subject_of(number)

@@ -35,6 +35,7 @@ def histories(subject: Subject, wanted: int) -> Iterator[list[Rows]]:
             yield states
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", QUERIES)
 def test_the_law(number: int) -> None:
     subject = Subject.of(QUERIES[number], TABLES)
