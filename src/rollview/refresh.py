@@ -80,12 +80,16 @@ class Refresh:
         self.rederived = 0
         """groups that were derived from the base tables"""
         self.sizes: dict[str, int] = {}
+        self.after: int | None = None
+        """the extent's snapshot that the refresh goes on from"""
 
     # --- where the view stands ------------------------------------------------------------------------
 
     def since(self) -> int:
         """The tick that the extent holds. A commit that the control database missed is entered there now."""
-        return held(self.lake, self.control, self.view)
+        found = held(self.lake, self.control, self.view)
+        self.after = found.snapshot_id
+        return found.tick
 
     # --- the command ----------------------------------------------------------------------------------
 
@@ -214,7 +218,7 @@ class Refresh:
         known = KnownKeys(lambda table, state: versioned.deltas[table].part(state), self.sizes)
         small = all(d.rows is not None for d in versioned.deltas.values())
         query = emit(restrict(plan.change, known), versioned.bind, lookups=small)
-        applier = Applier(self.lake, self.view.extent, self.properties(span), limits=self.limits)
+        applier = self.applier(span)
         fused = plan.kind is Kind.AGGREGATE and not plan.rederives and not log.needed and applier.is_small()
         if fused and extent.states is not None:
             with self.phase("apply"):
@@ -262,6 +266,9 @@ class Refresh:
         frame = self.lake.run(query).persist()
         return Change(versioned.states.keep(CHANGE, frame), None)
 
+    def applier(self, span: Span) -> Applier:
+        return Applier(self.lake, self.view.extent, self.properties(span), limits=self.limits, after=self.after)
+
     def apply(self, applier: Applier, plan: Maintenance, change: Change) -> Applied:
         assert self.compiled is not None
         extent = self.compiled.extent
@@ -283,7 +290,7 @@ class Refresh:
                     rows, order = self.lake.run(states.query(self.view.definition["sql"], span.upto)), ()
                 self.mark_break(span.upto)
                 reached("refresh.broken")
-                self.lake.overwrite(self.view.extent, rows, self.properties(span), order=order)
+                self.lake.overwrite(self.view.extent, rows, self.properties(span), order=order, after=self.after)
         finally:
             states.close()
         reached("refresh.recomputed")

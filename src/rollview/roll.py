@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ import pyarrow as pa
 from rollview.algebra.relation import scans
 from rollview.apply.applied import Applied
 from rollview.apply.compact import compact
-from rollview.apply.merge import Applier, Change
+from rollview.apply.merge import Change
 from rollview.catalog import Step
 from rollview.catalog.steps import Reach
 from rollview.errors import BadInput, RollviewError
@@ -47,7 +48,7 @@ from rollview.steps import reached
 class Roll(Refresh):
     """Propagation and application of one view; the caller holds its lease."""
 
-    @property
+    @cached_property
     def delta(self) -> ViewDelta:
         return ViewDelta(self.lake, self.control, self.view)
 
@@ -233,7 +234,7 @@ class Roll(Refresh):
         if grows:
             rows = elementary(rows)
         plan = Maintenance(layout.kind, None, inserts_only=grows)
-        applier = Applier(self.lake, self.view.extent, self.properties(span), limits=self.limits)
+        applier = self.applier(span)
         try:
             change = Change(self.lake.bind(CHANGE, rows), rows if small else None)
             with self.phase("apply"):
@@ -253,7 +254,7 @@ class Roll(Refresh):
         rows = self.lake.run(self.lake.select_all(versioned(self.view.extent.tree(), snapshot)))
         order = self.compiled.extent.key if self.compiled and self.compiled.extent.kind is not Kind.BAG else ()
         with self.phase("apply"):
-            self.lake.overwrite(self.view.extent, rows, self.properties(span), order=order)
+            self.lake.overwrite(self.view.extent, rows, self.properties(span), order=order, after=self.after)
         reached("apply.rolled")
         self.note(span.upto)
         return Applied(self.lake.live_rows(self.view.extent), 0, 0)

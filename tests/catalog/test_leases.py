@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import update
 
+from rollview.catalog import ColumnInfo
 from rollview.catalog.process import is_certainly_dead, this_process
 from rollview.catalog.schema import lease as lease_table
 from rollview.errors import SourceError
@@ -71,6 +72,19 @@ def test_an_expired_lease_is_taken_over_and_its_old_holder_knows(store: ControlS
                 old.check()
             assert caught.value.code == "RV-LEASE-LOST"
     assert store.leases.holder("writer") is None
+
+
+def test_whoever_has_lost_a_lease_writes_nothing(store: ControlStore) -> None:
+    store.relations.create("v", "view", [ColumnInfo("a", "int", True)], created_tick=0)
+    with store.leases.hold("other"), store.leases.hold("view:v"):
+        store.marks.record_extent("v", 1, 1)
+        with store._database.engine.begin() as connection:
+            connection.execute(update(lease_table).where(lease_table.c.name == "view:v").values(token="another"))
+        with pytest.raises(SourceError) as caught:
+            store.marks.record_extent("v", 2, 2)
+        assert caught.value.code == "RV-LEASE-LOST" and caught.value.retryable
+    assert store.marks.mark("v").applied_tick == 1
+    store.marks.record_extent("v", 2, 2)
 
 
 def test_the_late_holder_does_not_give_back_what_another_took(store: ControlStore) -> None:

@@ -26,14 +26,15 @@ FOLDING = "__folding"
 
 def fold(lake: Lake, control: ControlStore, stored: Stored, limits: Limits = USUAL) -> None:
     """Apply every committed tick of the log that the table does not have yet."""
-    done = held(lake, control, stored)
+    done, after = held(lake, control, stored)
     for tick, change in sorted(control.ticks.changes_of(stored.name, done, control.ticks.last_tick()).items()):
-        fold_tick(lake, stored, tick, change, limits)
+        fold_tick(lake, stored, tick, change, limits, after)
         reached("fold.merged")
         snapshot = lake.commit(stored.extent)
         assert snapshot is not None and snapshot.snapshot_id is not None
         control.marks.record_extent(stored.name, tick, snapshot.snapshot_id)
         compact(lake, control, stored, tick)
+        after = lake.unmoved(stored.extent, None).metadata.current_snapshot_id or 0
 
 
 def settle(lake: Lake, control: ControlStore, stored: Stored, upto: int, limits: Limits = USUAL) -> None:
@@ -44,16 +45,17 @@ def settle(lake: Lake, control: ControlStore, stored: Stored, upto: int, limits:
             fold(lake, control, stored, limits)
 
 
-def fold_tick(lake: Lake, stored: Stored, tick: int, change: TableChange, limits: Limits) -> None:
+def fold_tick(lake: Lake, stored: Stored, tick: int, change: TableChange, limits: Limits, after: int) -> None:
     columns = [c.name for c in stored.base.columns]
     order = tuple(stored.definition.get("cluster") or stored.base.key or ())
     properties = {PROPERTY_TICK: str(tick)}
-    applier = Applier(lake, stored.extent, properties, limits=limits)
+    applier = Applier(lake, stored.extent, properties, limits=limits, after=after)
     small = change.inserted + change.deleted <= limits.small_rows
     try:
         found = read(lake, stored, tick, columns, small=small, netted=bool(change.deleted))
         if not change.deleted:
-            lake.append(stored.extent, applier.selected(found, columns), properties, order=order, spread=not small)
+            gained = applier.selected(found, columns)
+            lake.append(stored.extent, gained, properties, order=order, spread=not small, after=after)
             return
         key = stored.base.key or tuple(columns)
         applier.rows(found, key, columns, unique=stored.base.key is not None, inserts_only=False)

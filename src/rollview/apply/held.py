@@ -15,15 +15,15 @@ from rollview.lake.lake import Lake, TableRef
 from rollview.names import PROPERTY_TICK
 
 
-def held(lake: Lake, control: ControlStore, stored: Stored) -> int:
-    """The tick; a commit that the control database missed is entered there now."""
+def held(lake: Lake, control: ControlStore, stored: Stored) -> Extent:
+    """The tick and its snapshot (0: none); a commit that the control database missed is entered there now."""
     mark = control.marks.mark(stored.name)
     found = newest(lake, stored.extent, mark)
     if found is None:
-        return mark.applied_tick or 0
+        return Extent(mark.applied_tick or 0, 0)
     if found != (mark.applied_tick, mark.extent_snapshot):
         control.marks.record_extent(stored.name, found.tick, found.snapshot_id)
-    return found.tick
+    return found
 
 
 def newest(lake: Lake, extent: TableRef, mark: Mark) -> Extent | None:

@@ -49,8 +49,8 @@ class ViewLog:
             return
         commit = self.lake.commit(self.view.log)
         if commit is not None and commit.number(PROPERTY_TICK) > applied:
-            self.lake.load(self.view.log).delete(
-                above(TICK, applied), snapshot_properties={PROPERTY_TICK: str(applied)}
+            self.lake.delete(
+                self.view.log, above(TICK, applied), {PROPERTY_TICK: str(applied)}, commit.snapshot_id or 0
             )
             reached("refresh.repaired")
 

@@ -2,13 +2,14 @@
 
 One MERGE where the rows it may touch are few: the extent is small, or key bounds leave little of it. Otherwise an
 upsert would shuffle the whole extent, so matched rows and new rows go as two commits to a branch, and one fast-forward
-publishes both.
+publishes both. A change fits one snapshot of the extent; if another process has written since, nothing is applied.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +28,9 @@ from rollview.plan.merge import TARGET, column, merge_rows, merge_states
 from rollview.plan.region import Region
 from rollview.steps import reached
 
-BRANCH = "rollview_apply"
+BRANCHES = "rollview_apply"
+BRANCH = f"{BRANCHES}_{uuid4().hex[:12]}"
+"""this process's own, so that nobody else's commits get among ours"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +42,22 @@ class Change:
 
 
 class Applier:
-    """Applies changes to one extent; every commit carries `properties`."""
+    """Applies changes to one extent; every commit carries `properties` and follows on the snapshot `after`."""
 
-    def __init__(self, lake: Lake, extent: TableRef, properties: Mapping[str, str], *, limits: Limits = USUAL) -> None:
+    def __init__(
+        self,
+        lake: Lake,
+        extent: TableRef,
+        properties: Mapping[str, str],
+        *,
+        limits: Limits = USUAL,
+        after: int | None = None,
+    ) -> None:
         self.lake = lake
         self.extent = extent
         self.properties = properties
         self.limits = limits
+        self.after = after
 
     def is_small(self) -> bool:
         return self.size() <= self.limits.few_bytes
@@ -53,6 +65,15 @@ class Applier:
     def size(self) -> int:
         commit = self.lake.commit(self.extent)
         return commit.number("total-files-size") if commit is not None else 0
+
+    def unmoved(self) -> TableRef:
+        """The extent, if nobody has written it since the change was computed."""
+        self.lake.unmoved(self.extent, self.after)
+        return self.extent
+
+    def merge(self, statement: exp.Merge) -> None:
+        self.unmoved()
+        self.lake.merge(statement, self.properties)
 
     def few(self, rows: pa.Table | None, key: Sequence[str]) -> bool:
         """May a single MERGE touch only little of the extent?"""
@@ -68,13 +89,31 @@ class Applier:
     def states(self, source: exp.Expr, rows: pa.Table | None, key: Sequence[str], updates: Updates) -> Applied:
         """V ⊔ □V. `source` is a query (fused: computed inside the statement) or a bound change."""
         if self.size() <= self.limits.rewrite_bytes:
-            return rewrite_states(self.lake, self.extent, source, key, updates, self.properties, keep_empty=not key)
+            return rewrite_states(
+                self.lake,
+                self.unmoved(),
+                source,
+                key,
+                updates,
+                self.properties,
+                keep_empty=not key,
+                after=self.after,
+            )
         return self.merged_states(source, rows, key, updates)
 
     def groups(self, change: Change, key: Sequence[str], columns: Sequence[str]) -> None:
         """The rows of the change take the place of the groups with the same key; `__count` 0 deletes them."""
         if self.size() <= self.limits.rewrite_bytes:
-            replace_groups(self.lake, self.extent, change.name, key, columns, self.properties, keep_empty=not key)
+            replace_groups(
+                self.lake,
+                self.unmoved(),
+                change.name,
+                key,
+                columns,
+                self.properties,
+                keep_empty=not key,
+                after=self.after,
+            )
             return
         updates = {c: Update.REPLACE for c in columns if c not in key}
         self.merged_states(change.name, change.rows, key, updates)
@@ -83,7 +122,7 @@ class Applier:
         near = regions(rows, key) if rows is not None else {}
         if rows is None or not key or self.few(rows, key):
             statement = merge_states(self.extent.tree(), source, key, updates, keep_empty=not key, near=near)
-            self.lake.merge(statement, self.properties)
+            self.merge(statement)
             return self.counted()
         return self.split_states(source, rows, key, updates, near)
 
@@ -102,7 +141,7 @@ class Applier:
         """
         statement = merge_states(self.extent.tree(BRANCH), source, key, updates, keep_empty=False, near=near)
         statement.args["whens"].expressions.pop()  # matched rows only
-        self.lake.start_branch(self.extent, BRANCH)
+        self.lake.start_branch(self.extent, BRANCH, self.after)
         self.lake.merge(statement, self.properties)
         reached("apply.matched")
         updated = self.lake.added_rows(self.extent, BRANCH, key)
@@ -130,7 +169,7 @@ class Applier:
             if not unique and not gains_single_copies(change):
                 source = bag_source(change.name, self.extent.tree(), columns, near)
             statement = merge_rows(self.extent.tree(), source, key, columns, insert=True, near=near)
-            self.lake.merge(statement, self.properties)
+            self.merge(statement)
             return self.counted()
         if not unique:
             change = self.repeated(change, columns, near)
@@ -145,7 +184,8 @@ class Applier:
 
     def append(self, change: Change, columns: Sequence[str]) -> Applied:
         fresh = self.selected(change, columns)
-        self.lake.append(self.extent, fresh if change.rows is None else fresh.coalesce(1), self.properties)
+        fresh = fresh if change.rows is None else fresh.coalesce(1)
+        self.lake.append(self.extent, fresh, self.properties, after=self.after)
         commit = self.lake.commit(self.extent)
         return Applied(commit.number("added-records") if commit else 0, 0, 0)
 
@@ -173,14 +213,14 @@ class Applier:
 
     def split_frames(self, matched: exp.Merge | None, fresh) -> Applied:  # type: ignore[no-untyped-def]
         if matched is None and fresh is not None:
-            self.lake.append(self.extent, fresh, self.properties)
+            self.lake.append(self.extent, fresh, self.properties, after=self.after)
             return self.counted()
         if fresh is None and matched is not None:
-            self.lake.merge(matched, self.properties)
+            self.merge(matched)
             return self.counted()
         if matched is None:
             return Applied(0, 0, 0)
-        self.lake.start_branch(self.extent, BRANCH)
+        self.lake.start_branch(self.extent, BRANCH, self.after)
         matched.set("this", exp.alias_(self.extent.tree(BRANCH), TARGET, table=True, quoted=True))
         self.lake.merge(matched, self.properties)
         reached("apply.matched")

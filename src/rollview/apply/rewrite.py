@@ -30,6 +30,7 @@ def rewrite_states(
     properties: Mapping[str, str],
     *,
     keep_empty: bool,
+    after: int | None = None,
 ) -> Applied:
     """Merge the change into the extent; `source` is the change as a query or a bound name."""
     both = exp.Union(
@@ -57,6 +58,7 @@ def rewrite_states(
         },
         properties,
         order=key,
+        after=after,
     )
     return Applied(counts["inserted"], counts["updated"], counts["deleted"])
 
@@ -70,6 +72,7 @@ def replace_groups(
     properties: Mapping[str, str],
     *,
     keep_empty: bool,
+    after: int | None = None,
 ) -> None:
     """V' = (V ▷ V_new) ⊎ V_new: the rows of `source` take the place of those with the same key."""
     names = [exp.Column(this=ident(c)) for c in columns]
@@ -87,7 +90,7 @@ def replace_groups(
             exp.alias_(extent.tree(), TARGET, table=True, quoted=True)
         )
         fresh = exp.Union(this=rest.where(stays), expression=fresh, distinct=False)
-    lake.overwrite_small(extent, lake.run(fresh), properties, order=key)
+    lake.overwrite_small(extent, lake.run(fresh), properties, order=key, after=after)
 
 
 def side(source: exp.Expr, columns: Sequence[str], *, old: int) -> exp.Select:

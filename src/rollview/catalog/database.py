@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -16,10 +17,17 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, Operationa
 from rollview.errors import BadInput, SourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _BUSY_MS = 30_000
 _WRITES = "rollview_writes"
+
+
+class Guards(threading.local):
+    """What must hold, by thread, for a transaction that writes."""
+
+    def __init__(self) -> None:
+        self.checks: list[Callable[[Connection], None]] = []
 
 
 class Database:
@@ -30,6 +38,7 @@ class Database:
         self.safe_url = _without_secrets(self.url)
         self.is_postgres = self.url.get_backend_name() == "postgresql"
         self.engine = _connect_lazily(self.url, self.is_postgres)
+        self.guards = Guards()
 
     def __repr__(self) -> str:
         return f"Database({self.safe_url!r})"
@@ -41,11 +50,13 @@ class Database:
             yield connection
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self, *, guarded: bool = True) -> Iterator[Connection]:
         """A transaction that commits unless its body raises; on SQLite the only writer from its start."""
         with self._errors_translated(), self.engine.connect() as connection:
             connection.execution_options(**{_WRITES: True})
             with connection.begin():
+                for check in self.guards.checks if guarded else ():
+                    check(connection)
                 yield connection
 
     def clock(self, connection: Connection) -> datetime:

@@ -1,7 +1,8 @@
 """Leases: at most one process does a named thing at a time, and none waits for a process that is dead.
 
 A lease is fenced by its token. Expiry only permits another process to take it over; whoever still finds its
-own token in the row, in the transaction that commits its work, has held the lease all along.
+own token in the row, in the transaction that commits its work, has held the lease all along. So while a thread holds
+leases, whatever it writes to the control database is refused once one of them is lost.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Leases:
         self._database = database
 
     @contextmanager
-    def hold(self, name: str, *, ttl: float = 30.0, wait: float = 10.0) -> Iterator[Lease]:
+    def hold(self, name: str, *, ttl: float = 30.0, wait: float = 10.0, fenced: bool = True) -> Iterator[Lease]:
         """Hold the lease while the body runs, renewing it in the background. Not reentrant."""
         lease = self._acquire(name, timedelta(seconds=ttl), wait)
         released = threading.Event()
@@ -72,9 +73,18 @@ class Leases:
             target=self._renew, args=(lease, ttl, released), name=f"rollview-lease-{name}", daemon=True
         )
         renewal.start()
+        guards = self._database.guards.checks
+
+        def guard(connection: Connection) -> None:
+            require_held(connection, lease)
+
+        if fenced:
+            guards.append(guard)
         try:
             yield lease
         finally:
+            if fenced:
+                guards.remove(guard)
             released.set()
             renewal.join()
             self._release(lease)
@@ -92,7 +102,7 @@ class Leases:
         alive = {name: h for name, h in found.items() if h is not None and not self._may_take_over(h)}
         gone = [name for name in names if name not in alive]
         if gone:
-            with self._database.write() as connection:
+            with self._database.write(guarded=False) as connection:
                 late = lease_table.c.expires_at < self._database.clock(connection)
                 connection.execute(delete(lease_table).where(lease_table.c.name.in_(gone), late))
         return alive
@@ -121,7 +131,7 @@ class Leases:
         me = this_process()
         lease = Lease(name, uuid.uuid4().hex, str(me), self._database)
         try:
-            with self._database.write() as connection:
+            with self._database.write(guarded=False) as connection:
                 holder = self._holder(connection, name, lock=True)
                 if holder is not None and not self._may_take_over(holder):
                     return None
@@ -166,7 +176,7 @@ class Leases:
     def _renew(self, lease: Lease, ttl: float, released: threading.Event) -> None:
         while not released.wait(ttl / 3):
             try:
-                with self._database.write() as connection:
+                with self._database.write(guarded=False) as connection:
                     expires_at = self._database.clock(connection) + timedelta(seconds=ttl)
                     mine = update(lease_table).where(*_is(lease)).values(expires_at=expires_at)
                     if connection.execute(mine).rowcount == 0:
@@ -178,7 +188,7 @@ class Leases:
     def _release(self, lease: Lease) -> None:
         """What the lease guarded is done; a failure here must not undo it. The row then expires by itself."""
         try:
-            with self._database.write() as connection:
+            with self._database.write(guarded=False) as connection:
                 connection.execute(delete(lease_table).where(*_is(lease)))
         except RollviewError as error:
             _log.warning("lease %r could not be given back: %s", lease.name, error.message)

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyiceberg.exceptions import CommitFailedException, ValidationException
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 
 from rollview.errors import BadInput, Position, RollviewError, SourceError
@@ -25,6 +27,7 @@ CODES = {
     "PARSE_SYNTAX_ERROR": "RV-SYNTAX",
 }
 PARSED_UP_TO = re.compile(r"\(line (\d+), pos (\d+)\)")
+CONFLICTS = ("ValidationException", "CommitFailedException")
 HINT = "the statement fails in Spark itself; run it as a query to see why"
 
 
@@ -37,6 +40,10 @@ def translated(statement: str) -> Iterator[None]:
         raise
     except PySparkException as error:
         raise translate(error, statement) from None
+    except (CommitFailedException, ValidationException) as error:
+        raise conflict(first_line(str(error))) from None
+    except Py4JJavaError as error:
+        raise translate_java(error) from None
 
 
 def translate(error: PySparkException, statement: str) -> RollviewError:
@@ -48,6 +55,24 @@ def translate(error: PySparkException, statement: str) -> RollviewError:
     if isinstance(error, AnalysisException | ParseException):
         return BadInput(message, code="RV-SQL", position=position(error, statement), hint=HINT)
     return SourceError(message, code="RV-SPARK", hint="see Spark's log", retryable=False)
+
+
+def translate_java(error: Py4JJavaError) -> SourceError:
+    """What Spark does not know itself, Iceberg's refusals above all."""
+    kind = error.java_exception.getClass().getName()
+    message = first_line(f"{kind.rpartition('.')[2]}: {error.java_exception.getMessage()}")
+    if kind.startswith("org.apache.iceberg.exceptions.") and kind.endswith(CONFLICTS):
+        return conflict(message)
+    return SourceError(message, code="RV-SPARK", hint="see Spark's log", retryable=False)
+
+
+def conflict(message: str) -> SourceError:
+    return SourceError(
+        f"another process wrote the same table: {message}",
+        code="RV-CONFLICT",
+        hint="nothing was written; try again, from where the other one has come",
+        retryable=True,
+    )
 
 
 def position(error: PySparkException, statement: str) -> Position | None:

@@ -17,7 +17,7 @@ import pyarrow.parquet as parquet
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.manifest import ManifestContent
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, DataFrameWriterV2, Observation, SparkSession
 from pyspark.sql import functions as F
 from sqlglot import exp
 from sqlglot import to_table as parse_table
@@ -25,7 +25,7 @@ from sqlglot import to_table as parse_table
 from rollview.algebra.schema import Column, Schema
 from rollview.errors import BadInput
 from rollview.lake.arrow import refuse_other_columns
-from rollview.lake.errors import translated
+from rollview.lake.errors import conflict, translated
 from rollview.lake.pointer import metadata_pointer
 from rollview.lake.session import CATALOG
 from rollview.names import COUNT, ENGINE_NAMESPACE, TICK, USER_NAMESPACE
@@ -42,6 +42,7 @@ LOG_PROPERTIES = {
     "write.distribution-mode": "none",
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "20",
+    "commit.retry.num-retries": "0",  # who comes second has computed from what no longer holds
 }
 EXTENT_PROPERTIES = {
     "format-version": "3",
@@ -239,11 +240,32 @@ class Lake:
         return Commit(snapshot.snapshot_id, dict(summary.additional_properties) if summary is not None else {})
 
     # --- writing --------------------------------------------------------------------------------------
+    # `after` is the snapshot that the writer has computed from (0: none yet): if another process has written since, the
+    # write fails. None: whatever is there.
 
-    def append_small(self, ref: TableRef, rows: pa.Table, properties: Mapping[str, str]) -> None:
-        """Append by pyiceberg, without a Spark job. Only for format v2."""
+    def unmoved(self, ref: TableRef, after: int | None) -> Table:
+        """The table, if `after` is still its present."""
         table = self.load(ref)
-        table.append(rows.cast(table.schema().as_arrow()), snapshot_properties=dict(properties))
+        current = table.metadata.current_snapshot_id or 0
+        if after is not None and current != after:
+            raise conflict(f"{ref.namespace}.{ref.name} is at snapshot {current}, not {after}")
+        return table
+
+    def append_small(
+        self, ref: TableRef, rows: pa.Table, properties: Mapping[str, str], after: int | None = None
+    ) -> int:
+        """Append by pyiceberg, without a Spark job; the new snapshot. Only for format v2."""
+        table = self.unmoved(ref, after)
+        with translated("append"):
+            table.append(rows.cast(table.schema().as_arrow()), snapshot_properties=dict(properties))
+        return table.metadata.current_snapshot_id or 0
+
+    def delete(self, ref: TableRef, condition: Any, properties: Mapping[str, str], after: int | None = None) -> int:
+        """Delete by pyiceberg, without a Spark job; the new snapshot."""
+        table = self.unmoved(ref, after)
+        with translated("delete"):
+            table.delete(condition, snapshot_properties=dict(properties))
+        return table.metadata.current_snapshot_id or 0
 
     def append(
         self,
@@ -254,17 +276,19 @@ class Lake:
         order: Sequence[str] = (),
         spread: bool = False,
         branch: str | None = None,
+        after: int | None = None,
     ) -> None:
         """Append by Spark; sorted by `order` within each file, or across all of them if `spread`."""
         keys = [F.col(sql(ident(c))) for c in order]
         frame = rows
         if keys:
             frame = rows.orderBy(*keys) if spread else rows.coalesce(1).sortWithinPartitions(*keys)
-        writer = frame.writeTo(ref.quoted(branch))
-        for key, value in properties.items():
-            writer = writer.option(f"snapshot-property.{key}", value)
+        writer = fenced(frame.writeTo(ref.quoted(branch)), properties, after)
         with translated("append"):
-            writer.append()
+            if after is None:
+                writer.append()
+            else:
+                writer.overwrite(F.lit(False))  # an append that Iceberg validates
 
     def append_signed(self, ref: TableRef, rows: DataFrame, tick: int, properties: Mapping[str, str]) -> None:
         """Plain rows into a change log, all gained at one tick."""
@@ -282,13 +306,17 @@ class Lake:
         self.append(ref, stamped, properties)
 
     def overwrite(
-        self, ref: TableRef, rows: DataFrame, properties: Mapping[str, str], *, order: Sequence[str] = ()
+        self,
+        ref: TableRef,
+        rows: DataFrame,
+        properties: Mapping[str, str],
+        *,
+        order: Sequence[str] = (),
+        after: int | None = None,
     ) -> None:
         """Replace all rows in one commit, laid out by `order`."""
         frame = rows.orderBy(*(F.col(sql(ident(c))) for c in order)) if order else rows
-        writer = frame.writeTo(ref.quoted())
-        for key, value in properties.items():
-            writer = writer.option(f"snapshot-property.{key}", value)
+        writer = fenced(frame.writeTo(ref.quoted()), properties, after)
         with translated("overwrite"):
             writer.overwrite(F.lit(True))
 
@@ -302,22 +330,30 @@ class Lake:
         properties: Mapping[str, str],
         *,
         order: Sequence[str],
+        after: int | None = None,
     ) -> dict[str, int]:
         """Replace a small table by the rows of a query for which `left` holds, counting others on the way."""
         seen = Observation()
         totals = [F.sum(F.expr(test).cast("bigint")).alias(name) for name, test in counts.items()]
         frame = self.run(query).observe(seen, *totals).filter(left)
-        self.overwrite_small(ref, frame.select(*(F.col(sql(ident(c))) for c in columns)), properties, order=order)
+        kept = frame.select(*(F.col(sql(ident(c))) for c in columns))
+        self.overwrite_small(ref, kept, properties, order=order, after=after)
         return {name: int(seen.get[name] or 0) for name in counts}
 
     def overwrite_small(
-        self, ref: TableRef, rows: DataFrame, properties: Mapping[str, str], *, order: Sequence[str]
+        self,
+        ref: TableRef,
+        rows: DataFrame,
+        properties: Mapping[str, str],
+        *,
+        order: Sequence[str],
+        after: int | None = None,
     ) -> None:
         """Replace all rows by one sorted file."""
         frame = rows.coalesce(1)
         if order:
             frame = frame.sortWithinPartitions(*(F.col(sql(ident(c))) for c in order))
-        self.overwrite(ref, frame, properties)
+        self.overwrite(ref, frame, properties, after=after)
 
     def merge(self, statement: exp.Merge, properties: Mapping[str, str]) -> None:
         """A MERGE whose commit carries the properties. Spark takes them from the session, so one at a time."""
@@ -331,9 +367,15 @@ class Lake:
                 for key in keys:
                     self.spark.conf.unset(key)
 
-    def start_branch(self, ref: TableRef, branch: str) -> None:
-        """A branch at main's present state; one that a dead process left behind is replaced."""
-        self.run(" ".join(["ALTER TABLE", ref.quoted(), "CREATE OR REPLACE BRANCH", sql(ident(branch))]))
+    def start_branch(self, ref: TableRef, branch: str, after: int | None = None) -> None:
+        """A branch at main's present state, or at the one that is given; what this process left there is replaced."""
+        words = ["ALTER TABLE", ref.quoted(), "CREATE OR REPLACE BRANCH", sql(ident(branch))]
+        self.run(" ".join([*words, *(["AS OF VERSION", str(after)] if after else [])]))
+
+    def drop_branches(self, ref: TableRef, prefix: str) -> None:
+        """Branches that processes have left behind."""
+        for name in [n for n in self.load(ref).metadata.refs if n.startswith(prefix)]:
+            self.run(" ".join(["ALTER TABLE", ref.quoted(), "DROP BRANCH", sql(ident(name))]))
 
     def publish_branch(self, ref: TableRef, branch: str) -> None:
         """Readers of main see everything that the branch has, at once."""
@@ -442,6 +484,16 @@ class Lake:
         if commit is None:
             return 0
         return commit.number("total-records") - commit.number("total-position-deletes")
+
+
+def fenced(writer: DataFrameWriterV2, properties: Mapping[str, str], after: int | None) -> DataFrameWriterV2:
+    """The commit carries the properties, and fails if somebody has written since the snapshot `after`."""
+    options = {f"snapshot-property.{key}": value for key, value in properties.items()}
+    if after is not None:
+        options["isolation-level"] = "serializable"
+    if after:
+        options["validate-from-snapshot-id"] = str(after)
+    return writer.options(**options)
 
 
 def columns_of(frame: DataFrame) -> Schema:

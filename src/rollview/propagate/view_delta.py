@@ -30,6 +30,8 @@ class ViewDelta:
         self.lake = lake
         self.control = control
         self.view = view
+        self.after: int | None = None
+        """the snapshot that the next write goes on from, once `reach` has looked"""
 
     @property
     def kept(self) -> bool:
@@ -55,6 +57,7 @@ class ViewDelta:
     def recover(self) -> None:
         """A step whose rows are committed, but whose process died before it was noted."""
         commit = self.lake.commit(self.view.log)
+        self.after = None if commit is None else commit.snapshot_id or 0
         if commit is None or PROPERTY_SINCE not in commit.properties:
             return
         since, upto = commit.number(PROPERTY_SINCE), commit.number(PROPERTY_TICK)
@@ -84,9 +87,10 @@ class ViewDelta:
     def write(self, rows: Any, properties: dict[str, str]) -> None:
         names = [c.name for c in self.layout.delta]
         if isinstance(rows, pa.Table):
-            self.lake.append_small(self.view.log, rows.select(names), properties)
+            self.after = self.lake.append_small(self.view.log, rows.select(names), properties, self.after)
         else:
-            self.lake.append(self.view.log, rows.select(*names), properties)
+            self.lake.append(self.view.log, rows.select(*names), properties, after=self.after)
+            self.after = self.lake.unmoved(self.view.log, None).metadata.current_snapshot_id or 0
 
     @staticmethod
     def properties(step: Step) -> dict[str, str]:
@@ -102,7 +106,7 @@ class ViewDelta:
             self.control.steps.forget(self.view.name, above=tick)
         condition = above(TICK, tick)
         if self.lake.rows_in(self.view.log, condition):
-            self.lake.load(self.view.log).delete(condition, snapshot_properties={PROPERTY_TICK: str(tick)})
+            self.after = self.lake.delete(self.view.log, condition, {PROPERTY_TICK: str(tick)}, self.after)
             reached("propagate.cut")
 
     # --- reading --------------------------------------------------------------------------------------
