@@ -1,50 +1,21 @@
-"""Retention: what no view can still need is folded, expired and rewritten; what some view needs never is.
-
-The change log and the snapshots of a table are needed from the least tick at which a view over it stands; a view delta
-from the least tick at which the view, or a view over it, stands. Ticks of the last `keep` seconds stay as well, so that
-views can be rolled back and read there.
-"""
+"""Retention: what no view can still need is folded, expired and rewritten; what some view needs never is."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 
+from rollview.apply.merge import BRANCHES
 from rollview.catalog import ControlStore
 from rollview.catalog.stored import Stored
 from rollview.lake.lake import Lake, TableRef
 from rollview.lake.predicates import at_most
-from rollview.names import PROPERTY_TICK, TICK
+from rollview.names import PROPERTY_ASKED, PROPERTY_EXACT, PROPERTY_SINCE, PROPERTY_TICK, TICK
 from rollview.report import Listing
+from rollview.retention import needs
 from rollview.steps import reached
 
-KEEP = 24 * 3600.0
-"""seconds of the past that are kept unless the user says otherwise"""
-
-
-@dataclass(frozen=True, slots=True)
-class Need:
-    """The least tick from which a relation's past is needed, and by whom."""
-
-    tick: int
-    by: str
-
-
-def needs(control: ControlStore, relations: Mapping[str, Stored], keep: float) -> dict[str, Need]:
-    """For every relation: from which tick its changes and states must stay."""
-    moment = datetime.now(UTC) - timedelta(seconds=keep)
-    kept = Need(control.ticks.tick_at(moment), "the time to keep")
-    found = dict.fromkeys(relations, kept)
-    for name, stored in relations.items():
-        if stored.relation.kind != "view":
-            continue
-        mark = control.marks.mark(stored.name)
-        here = Need(mark.applied_tick or 0, stored.name)
-        found[name] = min(found[name], here, key=lambda n: n.tick)
-        for below in control.relations.dependencies_of(stored.name):
-            found[below.name.lower()] = min(found[below.name.lower()], here, key=lambda n: n.tick)
-    return found
+SAID = (PROPERTY_TICK, PROPERTY_SINCE, PROPERTY_EXACT, PROPERTY_ASKED)
+"""what the latest commit of a log says is believed before the control database, so a tidy one repeats it"""
 
 
 def maintain(
@@ -52,7 +23,9 @@ def maintain(
 ) -> Listing:
     """Tidy every relation; the caller holds the writer's lease and those of the views."""
     rows = Listing()
-    for name, need in needs(control, relations, keep).items():
+    for name, need in needs(control, keep).items():
+        if name not in relations:  # made a moment ago
+            continue
         stored = relations[name]
         if not dry_run:
             tidy(lake, control, stored, need.tick)
@@ -60,7 +33,7 @@ def maintain(
             {
                 "name": stored.name,
                 "needed_since": need.tick,
-                "held_by": need.by,
+                "held_by": need.by or "the time to keep",
                 "log_rows": lake.live_rows(stored.log) if lake.exists(stored.log) else 0,
                 "snapshots": snapshots(lake, stored.extent) if stored.relation.kind != "attached" else 0,
             }
@@ -84,8 +57,8 @@ def forget_rows(lake: Lake, stored: Stored, tick: int) -> None:
     if not lake.rows_in(stored.log, condition):
         return
     latest = lake.commit(stored.log)
-    properties = {k: v for k, v in (latest.properties if latest else {}).items() if k == PROPERTY_TICK}
-    lake.load(stored.log).delete(condition, snapshot_properties=properties)
+    properties = {k: v for k, v in (latest.properties if latest else {}).items() if k in SAID}
+    lake.delete(stored.log, condition, properties)
     reached("maintain.forgot")
     lake.expire(stored.log, keep=())
 
@@ -97,6 +70,7 @@ def forget_snapshots(lake: Lake, control: ControlStore, stored: Stored, tick: in
         return
     control.marks.forget_extents(stored.name, below=held.tick)
     reached("maintain.unmarked")
+    lake.drop_branches(stored.extent, BRANCHES)
     lake.expire(stored.extent, keep=[e.snapshot_id for e in control.marks.extents(stored.name)])
     reached("maintain.expired")
 

@@ -42,9 +42,9 @@ class BackOff:
 
     pause: float = 0.0
     until: float = 0.0
-    last: RollviewError | None = None
+    last: Exception | None = None
 
-    def failed(self, error: RollviewError, now: float) -> None:
+    def failed(self, error: Exception, now: float) -> None:
         """Twice the pause each time, with some chance in it so that runners do not come back all at once."""
         fatal = isinstance(error, SourceError) and not error.retryable
         self.pause = LONGEST_PAUSE if fatal else min(LONGEST_PAUSE, max(FIRST_PAUSE, 2 * self.pause))
@@ -156,8 +156,8 @@ class Runner:
         try:
             with self.control.leases.hold(f"runner:{self.role}:{name.lower()}", wait=0.0):
                 worked = work()
-        except RollviewError as error:
-            if error.code == "RV-LEASE-HELD":
+        except Exception as error:  # whatever it is, the others go on
+            if isinstance(error, RollviewError) and error.code == "RV-LEASE-HELD":
                 return False
             state.failed(error, time.monotonic())
             log.warning("%s: %s; again in %.0f s", name, error, state.pause)
@@ -168,7 +168,7 @@ class Runner:
     @contextmanager
     def known(self) -> Iterator[None]:
         """While it runs, `status` shows it."""
-        with self.control.leases.hold(f"{PROCESS}{self.role}:{uuid4().hex}", wait=0.0):
+        with self.control.leases.hold(f"{PROCESS}{self.role}:{uuid4().hex}", wait=0.0, fenced=False):
             yield
 
     @contextmanager

@@ -8,6 +8,7 @@ from rollview.catalog import ControlStore, Relation
 from rollview.errors import BadInput
 from rollview.propagate.standing import tables_below
 from rollview.report import Listing
+from rollview.retention import needs
 
 
 def ready(control: ControlStore, name: str, *kinds: str) -> Relation:
@@ -21,8 +22,9 @@ def ready(control: ControlStore, name: str, *kinds: str) -> Relation:
 
 
 def status(control: ControlStore) -> Listing:
-    """Every relation, where it stands, and how the last refresh went."""
+    """Every relation, where it stands, how the last refresh went, and which view holds its past."""
     last = control.ticks.last_tick()
+    needed = needs(control)
     rows = Listing()
     for relation in control.relations.list():
         mark = control.marks.mark(relation.name)
@@ -41,6 +43,7 @@ def status(control: ControlStore) -> Listing:
                 "strategy": newest[0].strategy if newest else None,
                 "reason": newest[0].reason if newest else relation.definition.get("recompute_reason"),
                 "seconds": newest[0].seconds if newest else None,
+                "held_by": needed[relation.name.lower()].by if relation.name.lower() in needed else None,
             }
         )
     return rows

@@ -28,7 +28,7 @@ from rollview.lake.lake import Lake, user_table
 from rollview.lake.session import check_session, local_session
 from rollview.lake.typer import SparkTyper
 from rollview.limits import USUAL, Limits
-from rollview.maintain import KEEP, maintain
+from rollview.maintain import maintain
 from rollview.names import COUNT, TICK
 from rollview.plan.emit import emit
 from rollview.plan.explain import Explanation, explain
@@ -42,6 +42,7 @@ from rollview.propagate.view_delta import ViewDelta
 from rollview.propagate.visible_changes import visible_changes
 from rollview.registry import PATIENCE, Registry
 from rollview.report import Listing, Report, Verification
+from rollview.retention import KEEP
 from rollview.roll import Roll
 from rollview.statements import Create, Drop, Explain, RefreshView, Show, parse_statement, refuse_write
 from rollview.status import history, ready, status
@@ -320,7 +321,7 @@ class Warehouse:
         columns = [*(c.name for c in target.base.columns), COUNT, TICK]
         if target.relation.kind != "view":
             return self._lake.run(log_rows(self._control, target, columns, first, last))
-        applied = held(self._lake, self._control, target)
+        applied = held(self._lake, self._control, target).tick
         reach = ViewDelta(self._lake, self._control, target).reach(applied)
         if target.definition.get("logged") and "delta" not in target.definition:
             return self._lake.run(log_rows(self._control, target, columns, first, min(last, applied)))

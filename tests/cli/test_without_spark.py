@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
+
+from rollview.catalog import ControlStore
+from rollview.catalog.schema import tick as tick_rows
+from rollview.status import PROCESS
 
 
 def test_status(run: Run, warehouse: Path) -> None:
@@ -14,7 +19,24 @@ def test_status(run: Run, warehouse: Path) -> None:
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     assert lines[0] == f"{warehouse} is at tick 2"
-    assert lines[-1].split() == ["v", "view", "auto", "1", "1", "create", "—", "1.500"]
+    *standing, lag, strategy, reason, seconds = lines[-1].split()
+    assert standing == ["v", "view", "auto", "1", "1"] and float(lag) < 60
+    assert [strategy, reason, seconds] == ["create", "—", "1.500"]
+
+
+def test_status_shows_who_is_at_work_and_who_holds_the_past(run: Run, warehouse: Path) -> None:
+    with ControlStore(warehouse / "catalog.db") as control:
+        for tick in (1, 2):
+            control.marks.record_extent("t", tick, tick)
+        old = {"committed_at": datetime.now(UTC) - timedelta(days=2)}
+        with control._database.write() as connection:
+            connection.execute(tick_rows.update().values(**old))
+        with control.leases.hold(f"{PROCESS}apply:1"):
+            shown = run("status", "-w", str(warehouse)).stdout
+            found = json.loads(run("status", "-w", str(warehouse), "--json").stdout)
+    assert {r["name"]: r["held_by"] for r in found["relations"]} == {"t": "v", "v": "v"}
+    assert [r["role"] for r in found["runners"]] == ["apply"]
+    assert "held_by" in shown and "runs apply for" in shown.splitlines()[-1]
 
 
 def test_status_as_json(run: Run, warehouse: Path) -> None:

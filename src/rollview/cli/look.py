@@ -20,7 +20,9 @@ from rollview.report import Listing, Report, Verification
 if TYPE_CHECKING:
     from rollview.plan.explain import Explanation
 
-STATUS = ("name", "kind", "state", "policy", "tick", "behind", "strategy", "reason", "seconds")
+STATUS = ("name", "kind", "state", "policy", "tick", "behind", "lag", "strategy", "reason", "seconds", "held_by")
+SOMETIMES = {"state": "ready", "held_by": None}
+"""columns that are shown where a relation has something else"""
 HISTORY = ("view", "started", "strategy", "reason", "tick", "delta rows", "view rows", "predicted", "seconds", "jobs")
 
 
@@ -37,6 +39,7 @@ def status(
 
     Needs no Spark, and does not look for new commits of attached tables; with --gate it does, if there are any.
     """
+    from rollview.status import runners
     from rollview.status import status as listed
 
     place = Place.given(warehouse, catalog)
@@ -46,18 +49,20 @@ def status(
             with failing_with(Exit.FAILED), place.open() as wh, progress("Looking at attached tables"):
                 wh.capture()
             rows = listed(control)
-        tick = control.ticks.last_tick()
+        tick, running = control.ticks.last_tick(), runners(control)
     stale = [r["name"] for r in rows if r["kind"] == "view" and (r["state"] != "ready" or r["behind"] > max_behind)]
     if json:
-        found = {"warehouse": str(place.path), "tick": tick, "relations": rows}
+        found = {"warehouse": str(place.path), "tick": tick, "relations": rows, "runners": running}
         print_json({**found, "stale": stale} if gate else found)
     else:
-        shown = [h for h in STATUS if h != "state" or any(r["state"] != "ready" for r in rows)]
+        shown = [h for h in STATUS if h not in SOMETIMES or any(r[h] != SOMETIMES[h] for r in rows)]
         say(f"{place.path} is at tick {tick}")
         if rows:
             show(table(shown, [[r[h] for h in shown] for r in rows]))
         else:
             remark("It has no tables or views yet.")
+        for runner in running:
+            say(f"{runner['process']} runs {runner['role']} for {runner['seconds']:.0f} s")
     if gate and stale:
         remark(f"Stale: {', '.join(stale)}")
         raise typer.Exit(Exit.STALE)
