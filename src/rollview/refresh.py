@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -85,8 +86,14 @@ class Refresh:
 
     # --- where the view stands ------------------------------------------------------------------------
 
+    @cached_property
+    def delta(self) -> ViewDelta:
+        return ViewDelta(self.lake, self.control, self.view)
+
     def since(self) -> int:
         """The tick that the extent holds. A commit that the control database missed is entered there now."""
+        if self.delta.kept or self.view.definition.get("logged"):
+            self.delta.look()
         found = held(self.lake, self.control, self.view)
         self.after = found.snapshot_id
         return found.tick
@@ -108,7 +115,7 @@ class Refresh:
         return self.record(started, clock, span, strategy, reason, applied)
 
     def step(self, span: Span) -> tuple[str, str | None, Applied]:
-        log = ViewLog(self.lake, self.control, self.view)
+        log = ViewLog(self.lake, self.view, self.delta)
         if not self.changed(span):
             return "none", None, self.unchanged(log, span)
         forced = self.forced_recompute(span)

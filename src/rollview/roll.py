@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,6 @@ from rollview.propagate.standing import stands, tables_below
 from rollview.propagate.states import PRESENT, versioned
 from rollview.propagate.timed import TimedVersioned
 from rollview.propagate.versioned import Span, Versioned
-from rollview.propagate.view_delta import ViewDelta
 from rollview.refresh import CHANGE, Refresh
 from rollview.report import Report
 from rollview.steps import reached
@@ -47,10 +45,6 @@ from rollview.steps import reached
 
 class Roll(Refresh):
     """Propagation and application of one view; the caller holds its lease."""
-
-    @cached_property
-    def delta(self) -> ViewDelta:
-        return ViewDelta(self.lake, self.control, self.view)
 
     def reach(self) -> Reach:
         """The ticks that the view delta leads to from where the view stands."""

@@ -120,6 +120,8 @@ def test_a_query_killed_anywhere_is_answered_once(place: Place, crash: Ends, ste
     propagate: Callable[[], object] = lambda: place.open().propagate("now", step=1, driver=driver)  # noqa: E731
     crash(step, propagate)
     with place.open() as wh:
+        if driver == "rolling":
+            wh.maintain(keep=0.0)
         place.change(wh)
     crash(step, propagate)
     with place.open() as wh:

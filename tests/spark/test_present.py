@@ -1,15 +1,20 @@
-"""Tables that show only their present, while others go on committing: rolling propagation on Spark."""
+"""Tables that show only their present, while others go on committing: rolling propagation on Spark.
+
+A history is one propagation of a view with random windows while a thread commits; ROLLVIEW_CASES=300 for many of them.
+"""
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import Counter
+from itertools import product
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from tests.spark.three import VIEWS, Truth, commit, place
 
-import rollview
 from rollview.errors import SourceError
 from rollview.propagate.present import DRIVERS
 
@@ -20,103 +25,59 @@ if TYPE_CHECKING:
 
     from rollview import Warehouse
 
-VIEWS = {
-    "pairs": "SELECT r.a, r.x, s.y FROM r JOIN s ON r.a = s.a",
-    "threes": "SELECT r.x, s.y, t.z FROM r JOIN s ON r.a = s.a JOIN t ON s.y = t.y",
-    "sums": "SELECT t.z, SUM(r.x) AS x, COUNT(*) AS n FROM r JOIN s ON r.a = s.a JOIN t ON s.y = t.y GROUP BY t.z",
-    "both": "SELECT p.x AS x, q.x AS other FROM r p JOIN r q ON p.a = q.a",
-}
+KINDS = list(product(DRIVERS, VIEWS))
+HISTORIES = int(os.environ.get("ROLLVIEW_CASES", len(KINDS)))
+COMMITS = 3
 
 
-COMMITS = 5
+def propagate_while_others_commit(wh: Warehouse, view: str, driver: str, rng: Random) -> None:
+    seed = rng.random()
+
+    def write() -> None:
+        for i in range(COMMITS):
+            commit(wh, Random(f"{seed} {i}"))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        bounds = {"r": rng.randint(1, 4), "s": rng.randint(1, 4), "t": {"rows": rng.randint(1, 6)}}
+        wh.propagate(view, steps=bounds, driver=driver)
+    finally:
+        writer.join()
 
 
-def place(path: Path) -> Warehouse:
-    wh = rollview.open(path)
-    for name, columns in (("r", "a INT, x INT"), ("s", "a INT, y INT"), ("t", "y INT, z INT")):
-        wh.create_table(name, columns, access="present")
-    with wh.transaction() as tx:
-        for name in "rst":
-            tx.insert(name, [(i % 3, i) for i in range(4)])
-    return wh
+def check_every_tick(wh: Warehouse, view: str, since: int, truth: Truth) -> int:
+    """From the rows at one tick, the timed delta leads to those of every later one up to the mark, which it returns."""
+    mark: int = {r["name"]: r["mark"] for r in wh.status()}[view]
+    changes = [tuple(r) for r in wh.changes(view, since, mark).collect()]
+    rows = Counter(truth.at(view, since))
+    for tick in range(since + 1, mark + 1):
+        for *row, count, at in changes:
+            rows[tuple(row)] += count if at == tick else 0
+        assert all(n >= 0 for n in rows.values()), (view, tick)
+        assert sorted(rows.elements()) == truth.at(view, tick), (view, tick)
+    return mark
 
 
-def commit(wh: Warehouse, rng: Random) -> None:
-    with wh.transaction() as tx:
-        for name in rng.sample("rst", rng.randint(1, 3)):
-            tx.insert(name, [(rng.randrange(3), rng.randrange(4))])
-            if rng.random() < 0.5:
-                column = {"r": "x", "s": "y", "t": "z"}[name]
-                tx.delete(name, where=f"{column} = {rng.randrange(4)}")
-
-
-Logs = dict[str, list[tuple[int, int, int, int]]]
-
-
-def logs(wh: Warehouse) -> Logs:
-    """All changes of the tables: the tests may look where propagation must not."""
-    return {name: [tuple(r) for r in wh.changes(name, 0).collect()] for name in "rst"}
-
-
-def truth(changes: Logs, tick: int) -> dict[str, Counter[tuple[int, int]]]:
-    """The tables at a tick."""
-    states: dict[str, Counter[tuple[int, int]]] = {name: Counter() for name in changes}
-    for name, rows in changes.items():
-        for a, b, count, at in rows:
-            states[name][a, b] += count if at <= tick else 0
-    return states
-
-
-def expected(view: str, state: dict[str, Counter[tuple[int, int]]]) -> list[tuple[Any, ...]]:
-    r, s, t = (list(state[n].elements()) for n in "rst")
-    pairs = [(a, x, y) for a, x in r for b, y in s if a == b]
-    threes = [(x, y, z) for _, x, y in pairs for v, z in t if y == v]
-    if view == "pairs":
-        return sorted(pairs)
-    if view == "threes":
-        return sorted(threes)
-    if view == "both":
-        return sorted((x, y) for a, x in r for b, y in r if a == b)
-    groups: dict[int, list[int]] = {}
-    for x, _, z in threes:
-        groups.setdefault(z, []).append(x)
-    return sorted((z, sum(xs), len(xs)) for z, xs in groups.items())
-
-
-def found(wh: Warehouse, view: str, tick: int) -> list[tuple[Any, ...]]:
-    return sorted(tuple(r) for r in wh.table(view, at=tick).collect())
-
-
-@pytest.mark.parametrize("driver", DRIVERS)
-def test_every_tick_up_to_the_mark_while_others_commit(spark: SparkSession, tmp_path: Path, driver: str) -> None:
-    rng = Random(driver)
+def test_every_tick_up_to_the_mark_while_others_commit(spark: SparkSession, tmp_path: Path) -> None:
+    rng, truth = Random(1), Truth()
     with place(tmp_path) as wh:
         for name, sql in VIEWS.items():
             wh.create_view(name, sql)
-        commit(wh, rng)
-        start = wh.tick
-
-        def write() -> None:
-            mine = Random(1)
-            for _ in range(COMMITS):
-                commit(wh, mine)
-
-        writer = threading.Thread(target=write)
-        writer.start()
-        try:
-            for view in VIEWS:
-                bounds = {"r": rng.randint(1, 4), "s": rng.randint(1, 4), "t": {"rows": 3}}
-                wh.propagate(view, steps=bounds, driver=driver)
-        finally:
-            writer.join()
-        changes = logs(wh)
-        marks = {r["name"]: r["mark"] for r in wh.status()}
+        marks = {r["name"]: r["tick"] for r in wh.status()}
+        for history in range(HISTORIES):
+            driver, view = KINDS[history % len(KINDS)]
+            commit(wh, rng)
+            last = wh.tick
+            propagate_while_others_commit(wh, view, driver, rng)
+            truth.follow(wh)
+            marks[view] = check_every_tick(wh, view, marks[view], truth)
+            assert marks[view] >= last, (driver, view)
+            if rng.random() < 0.2:
+                wh.apply(view)
         for view in VIEWS:
-            assert marks[view] >= start
-            for tick in range(start - 1, marks[view] + 1):
-                assert found(wh, view, tick) == expected(view, truth(changes, tick)), (driver, view, tick)
             wh.refresh(view)
-            assert found(wh, view, wh.tick) == expected(view, truth(changes, wh.tick))
+            assert sorted(tuple(r) for r in wh.table(view).collect()) == truth.at(view, wh.tick)
 
 
 def test_the_past_of_such_a_table_cannot_be_read(spark: SparkSession, tmp_path: Path) -> None:

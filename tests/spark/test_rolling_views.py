@@ -11,6 +11,8 @@ from tests.spark.shop import BIG_SALES, CITIES, CITY_SALES, add_sales, checked, 
 
 from rollview import Limits
 from rollview.errors import BadInput
+from rollview.lake.jobs import JobCounter
+from rollview.propagate.standing import tables_below
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,6 +74,9 @@ def test_a_view_is_rolled_to_any_tick_forward_and_back(spark: SparkSession, tmp_
         for view in VIEWS:
             steps = wh.propagate(view, step={"rows": 8})
             assert (steps[0].since, steps[-1].upto, all(s.exact for s in steps)) == (start, wh.tick, True)
+            for step in steps:
+                taken = wh._control.ticks.waiting(step.since, step.upto, tables_below(wh._control, view))
+                assert sum(w.rows for w in taken) <= 8 or len(taken) == 1, "whole transactions, within the limit"
             assert rows(wh, view) == right[view, start], "propagation writes no extent"
             for tick in range(start, wh.tick + 1):
                 assert rows(wh, view, at=tick) == right[view, tick], (view, tick)
@@ -89,6 +94,7 @@ def test_the_way_of_a_view_through_refresh_propagate_and_apply(spark: SparkSessi
         with pytest.raises(BadInput) as beyond:
             wh.apply("city_sales", to=wh.tick)
         assert beyond.value.code == "RV-BEYOND-MARK" and str(first + 2) in beyond.value.message
+        assert f"wh.propagate('city_sales', upto={wh.tick})" in (beyond.value.hint or "")
         assert {r["name"]: (r["tick"], r["mark"]) for r in wh.status()}["city_sales"] == (first, first + 2)
         report = refresh(wh, "city_sales")
         assert (report.strategy, report.since, report.upto) == ("apply", first, wh.tick)
@@ -96,7 +102,7 @@ def test_the_way_of_a_view_through_refresh_propagate_and_apply(spark: SparkSessi
         assert refresh(wh, "city_sales").strategy == "incremental", "nothing stored ahead: as ever"
         with pytest.raises(BadInput) as gone:
             wh.apply("city_sales", to=first - 1)
-        assert gone.value.code == "RV-NO-WAY-BACK"
+        assert gone.value.code == "RV-NO-WAY-BACK" and str(first) in (gone.value.hint or "")
         wh.apply("city_sales", to=first)
         checked(wh, "city_sales")
         refresh(wh, "city_sales")
@@ -161,11 +167,20 @@ def test_several_views_at_one_tick(spark: SparkSession, tmp_path: Path) -> None:
         assert joined["b"] != wh.table("sales").count()
 
 
-def test_propagating_runs_one_job_or_two_and_no_merge(spark: SparkSession, tmp_path: Path) -> None:
+def test_propagating_is_one_action_and_no_merge(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its jobs are that of the query and those of the broadcasts that it waits for."""
     with shop(tmp_path) as wh:
         busy(wh, 1)
         wh.propagate("city_sales")
         busy(wh, 1, seed=2)
         before = wh._lake.commit(wh._stored("city_sales").extent)
-        wh.propagate("city_sales")
+        actions: list[object] = []
+        to_arrow = type(wh.table("sales")).toArrow
+        monkeypatch.setattr(type(wh.table("sales")), "toArrow", lambda f: actions.append(f) or to_arrow(f))
+        counter = JobCounter(wh.spark)
+        with counter.here():
+            wh.propagate("city_sales")
+        assert len(actions) == 1 and counter.count in (1, 2, 3)
         assert wh._lake.commit(wh._stored("city_sales").extent) == before

@@ -14,7 +14,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from rollview.apply.merge import Change
-from rollview.catalog import ControlStore, Step
+from rollview.catalog import Step
 from rollview.catalog.stored import Stored
 from rollview.lake.lake import Lake
 from rollview.lake.predicates import above
@@ -31,10 +31,10 @@ from rollview.steps import reached
 class ViewLog:
     """The change log of one view; `needed` only where another view reads it."""
 
-    def __init__(self, lake: Lake, control: ControlStore, view: Stored) -> None:
+    def __init__(self, lake: Lake, view: Stored, delta: ViewDelta) -> None:
         self.lake = lake
         self.view = view
-        self.delta = ViewDelta(lake, control, view)
+        self.delta = delta
 
     @property
     def needed(self) -> bool:
@@ -49,8 +49,9 @@ class ViewLog:
             return
         commit = self.lake.commit(self.view.log)
         if commit is not None and commit.number(PROPERTY_TICK) > applied:
-            self.lake.delete(
-                self.view.log, above(TICK, applied), {PROPERTY_TICK: str(applied)}, commit.snapshot_id or 0
+            delta = self.delta
+            delta.after = self.lake.delete(
+                self.view.log, above(TICK, applied), {PROPERTY_TICK: str(applied)}, delta.after
             )
             reached("refresh.repaired")
 
@@ -80,12 +81,12 @@ class ViewLog:
         )
         properties = {PROPERTY_TICK: str(upto)}
         if change.rows is None:
-            self.lake.append_delta(self.view.log, self.lake.run(query), upto, properties)
+            self.lake.append_delta(self.view.log, self.lake.run(query), upto, properties, self.delta.after)
             return
         rows = elementary(self.lake.fetch(query))
         if rows.num_rows:
             stamped = rows.append_column(TICK, pa.array(np.full(rows.num_rows, upto), pa.int64()))
-            self.lake.append_small(self.view.log, stamped, properties)
+            self.lake.append_small(self.view.log, stamped, properties, self.delta.after)
 
     def stamped(self, change: Change, tick: int) -> Any:
         if change.rows is None:

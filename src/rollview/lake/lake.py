@@ -298,12 +298,14 @@ class Lake:
     def stamped(self, rows: DataFrame, tick: int) -> DataFrame:
         return rows.withColumn(TICK, F.lit(tick).cast("bigint"))
 
-    def append_delta(self, ref: TableRef, rows: DataFrame, tick: int, properties: Mapping[str, str]) -> None:
+    def append_delta(
+        self, ref: TableRef, rows: DataFrame, tick: int, properties: Mapping[str, str], after: int | None = None
+    ) -> None:
         """Netted signed rows into a change log, as elementary ones."""
         count = F.col(sql(ident(COUNT)))
         copies = F.explode(F.array_repeat(F.signum(count).cast("bigint"), F.abs(count).cast("int")))
         stamped = rows.withColumn(COUNT, copies).withColumn(TICK, F.lit(tick).cast("bigint"))
-        self.append(ref, stamped, properties)
+        self.append(ref, stamped, properties, after=after)
 
     def overwrite(
         self,

@@ -82,13 +82,13 @@ class Present:
 
     def resumed(self, mark: int, driver: str) -> Driver:
         """Where the last process stopped; or a start at the mark, with nothing above it in the view delta."""
+        commit = self.delta.look()
         pending = self.control.steps.pending(self.view.name)
         if pending is None or pending.state["driver"] != driver:
             self.delta.cut(mark)
             return DRIVERS[driver].start(len(self.tables), mark)
         self.asked = pending.asked
         state = DRIVERS[driver].of(dict(pending.state))
-        commit = self.lake.commit(self.view.log)
         if commit is not None and commit.number(PROPERTY_ASKED) == self.asked + 1:
             before = state.mark
             state = state.answered(commit.number(PROPERTY_TICK))

@@ -15,7 +15,7 @@ from sqlglot import exp
 from rollview.catalog import ControlStore, Step
 from rollview.catalog.steps import Reach, reach
 from rollview.catalog.stored import Stored
-from rollview.lake.lake import Lake
+from rollview.lake.lake import Commit, Lake
 from rollview.lake.predicates import above, span
 from rollview.names import PROPERTY_EXACT, PROPERTY_SINCE, PROPERTY_TICK, TICK
 from rollview.plan.emit import ident
@@ -31,7 +31,7 @@ class ViewDelta:
         self.control = control
         self.view = view
         self.after: int | None = None
-        """the snapshot that the next write goes on from, once `reach` has looked"""
+        """the snapshot that the next write goes on from, once somebody has looked"""
 
     @property
     def kept(self) -> bool:
@@ -54,10 +54,15 @@ class ViewDelta:
         self.recover()
         return reach(self.control.steps.of(self.view.name), tick)
 
-    def recover(self) -> None:
-        """A step whose rows are committed, but whose process died before it was noted."""
+    def look(self) -> Commit | None:
+        """The latest commit; what is written next must follow on it."""
         commit = self.lake.commit(self.view.log)
         self.after = None if commit is None else commit.snapshot_id or 0
+        return commit
+
+    def recover(self) -> None:
+        """A step whose rows are committed, but whose process died before it was noted."""
+        commit = self.look()
         if commit is None or PROPERTY_SINCE not in commit.properties:
             return
         since, upto = commit.number(PROPERTY_SINCE), commit.number(PROPERTY_TICK)
