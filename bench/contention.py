@@ -19,7 +19,7 @@ import rollview
 VIEW = """SELECT customer, COUNT(*) AS n, SUM(quantity) AS quantity
     FROM lines JOIN orders ON lines.order_id = orders.order_id GROUP BY customer"""
 ORDERS = 100_000
-ROWS = 4000
+ROWS = 20_000
 """of each commit"""
 SLACK = 5
 """the target is at least so many times the cost of a step that has hardly anything to do"""

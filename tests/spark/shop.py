@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import time
+from functools import reduce
 from statistics import median
 from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 import rollview
 from rollview.lake.jobs import JobCounter
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from rollview import Report, Warehouse
@@ -84,3 +89,13 @@ def checked(wh: Warehouse, *views: str) -> None:
 def rows(wh: Warehouse, name: str, at: Any = None) -> list[tuple[Any, ...]]:
     found = wh.table(name, at=at).toArrow().to_pylist()
     return sorted((tuple(row.values()) for row in found), key=repr)
+
+
+def by_tick(frames: Mapping[int, DataFrame]) -> dict[int, list[tuple[Any, ...]]]:
+    """The sorted rows of frames of one form, all read by one action."""
+    marked = [frame.withColumn("at", F.lit(tick)) for tick, frame in frames.items()]
+    found: dict[int, list[tuple[Any, ...]]] = {tick: [] for tick in frames}
+    for row in reduce(DataFrame.union, marked).toArrow().to_pylist():
+        *values, tick = row.values()
+        found[tick].append(tuple(values))
+    return {tick: sorted(rows, key=repr) for tick, rows in found.items()}

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from functools import reduce
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F
+from tests.spark.shop import by_tick, rows
 from tests.spark.three import VIEWS, Truth, commit, place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
-    from rollview import Warehouse
-
-TICKS = 50
+TICKS = 55
 READ = 50
 THREES = ("threes", "sums")
-
-
-def at_each(wh: Warehouse, view: str, ticks: Iterable[int]) -> dict[int, list[tuple[Any, ...]]]:
-    """The view at many ticks, by one action."""
-    frames = [wh.table(view, at=tick).withColumn("at", F.lit(tick)) for tick in sorted(set(ticks))]
-    found = defaultdict(list)
-    for *row, tick in reduce(lambda a, b: a.union(b), frames).collect():
-        found[tick].append(tuple(row))
-    return {tick: sorted(found[tick]) for tick in ticks}
 
 
 def test_fifty_random_ticks(spark: SparkSession, tmp_path: Path) -> None:
@@ -46,13 +32,13 @@ def test_fifty_random_ticks(spark: SparkSession, tmp_path: Path) -> None:
         for view in THREES:
             steps = wh.propagate(view, step=rng.randint(10, 30))
             assert steps[-1].upto == wh.tick and all(s.exact for s in steps)
-            ticks = [rng.randint(start, wh.tick) for _ in range(READ)]
-            right = {tick: truth.at(view, tick) for tick in ticks}
-            assert at_each(wh, view, ticks) == right
+            ticks = rng.sample(range(start, wh.tick + 1), READ)
+            right = {tick: sorted(truth.at(view, tick), key=repr) for tick in ticks}
+            assert by_tick({tick: wh.table(view, at=tick) for tick in right}) == right
             for tick in sorted(rng.sample(ticks, 3)):
                 wh.apply(view, to=tick)
-                assert sorted(tuple(r) for r in wh.table(view).collect()) == right[tick]
-            later = [t for t in ticks if t >= tick][:5]
-            assert at_each(wh, view, later) == {t: right[t] for t in later}
+                assert rows(wh, view) == right[tick]
+            later = [t for t in right if t >= tick][:5]
+            assert by_tick({t: wh.table(view, at=t) for t in later}) == {t: right[t] for t in later}
             wh.refresh(view, to=wh.tick)
             assert wh.verify(view).ok

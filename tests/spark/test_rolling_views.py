@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import timedelta
 from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.spark.shop import BIG_SALES, CITIES, CITY_SALES, add_sales, checked, open_shop, refresh, rows
+from tests.spark.shop import BIG_SALES, CITIES, CITY_SALES, add_sales, by_tick, checked, open_shop, refresh, rows
 
 from rollview import Limits
 from rollview.errors import BadInput
@@ -59,31 +60,26 @@ def busy(wh: Warehouse, commits: int, seed: int = 1) -> None:
                 )
 
 
-def recomputed(wh: Warehouse, view: str, tick: int) -> list[tuple[object, ...]]:
-    found = wh.snapshot(tick).sql(VIEWS[view]).toArrow().to_pylist()
-    return sorted((tuple(row.values()) for row in found), key=repr)
-
-
 @pytest.mark.parametrize("limits", [Limits(), LARGE], ids=["small", "large"])
 def test_a_view_is_rolled_to_any_tick_forward_and_back(spark: SparkSession, tmp_path: Path, limits: Limits) -> None:
     with shop(tmp_path, limits=limits) as wh:
         start = wh.tick
         busy(wh, 4)
-        right = {(v, t): recomputed(wh, v, t) for v in VIEWS for t in range(start, wh.tick + 1)}
+        ticks = range(start, wh.tick + 1)
         rng = Random(7)
         for view in VIEWS:
+            right = by_tick({t: wh.snapshot(t).sql(VIEWS[view]) for t in ticks})
             steps = wh.propagate(view, step={"rows": 8})
             assert (steps[0].since, steps[-1].upto, all(s.exact for s in steps)) == (start, wh.tick, True)
             for step in steps:
                 taken = wh._control.ticks.waiting(step.since, step.upto, tables_below(wh._control, view))
                 assert sum(w.rows for w in taken) <= 8 or len(taken) == 1, "whole transactions, within the limit"
-            assert rows(wh, view) == right[view, start], "propagation writes no extent"
-            for tick in range(start, wh.tick + 1):
-                assert rows(wh, view, at=tick) == right[view, tick], (view, tick)
+            assert rows(wh, view) == right[start], "propagation writes no extent"
+            assert by_tick({t: wh.table(view, at=t) for t in ticks}) == right
             for tick in [*(rng.randint(start, wh.tick) for _ in range(2)), wh.tick, start]:
                 wh.apply(view, to=tick)
-                assert rows(wh, view) == right[view, tick], (view, tick)
-                checked(wh, view)
+                assert rows(wh, view) == right[tick], (view, tick)
+            checked(wh, view)
 
 
 def test_the_way_of_a_view_through_refresh_propagate_and_apply(spark: SparkSession, tmp_path: Path) -> None:
@@ -144,16 +140,15 @@ def test_changes_of_a_view_at_every_tick(spark: SparkSession, tmp_path: Path) ->
         busy(wh, 4)
         for view in ("city_sales", "cities", "totals"):
             wh.propagate(view)
-            state = {r: rows(wh, view).count(r) for r in rows(wh, view)}
+            state = Counter(rows(wh, view))
+            right = by_tick({t: wh.table(view, at=t) for t in range(start + 1, wh.tick + 1)})
             found = sorted(
                 (tuple(r.values()) for r in wh.changes(view, start).toArrow().to_pylist()), key=lambda r: r[-1]
             )
-            for tick in range(start + 1, wh.tick + 1):
+            for tick in right:
                 for row in found:
-                    if row[-1] == tick:
-                        state[row[:-2]] = state.get(row[:-2], 0) + row[-2]
-                shown = sorted((r for r, n in state.items() for _ in range(n)), key=repr)
-                assert shown == rows(wh, view, at=tick), (view, tick)
+                    state[row[:-2]] += row[-2] if row[-1] == tick else 0
+                assert sorted(state.elements(), key=repr) == right[tick], (view, tick)
 
 
 def test_several_views_at_one_tick(spark: SparkSession, tmp_path: Path) -> None:
