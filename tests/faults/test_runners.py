@@ -111,7 +111,7 @@ class Pair:
         for runner in list(self.alive):
             assert runner.poll() is None, self.log.read_text()
             if runner.pid in working and runner.pid not in self.due:
-                self.due[runner.pid] = time.monotonic() + self.rng.uniform(0, 20)
+                self.due[runner.pid] = time.monotonic() + self.rng.uniform(0, 30)
             elif time.monotonic() > self.due.get(runner.pid, time.monotonic()):
                 runner.kill()
                 runner.wait()
