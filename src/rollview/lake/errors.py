@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyiceberg.exceptions import CommitFailedException, ValidationException
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 
@@ -42,8 +42,10 @@ def translated(statement: str) -> Iterator[None]:
         raise translate(error, statement) from None
     except (CommitFailedException, ValidationException) as error:
         raise conflict(first_line(str(error))) from None
-    except Py4JJavaError as error:
-        raise translate_java(error) from None
+    except Exception as error:
+        if (java := getattr(error, "java_exception", None)) is None:
+            raise
+        raise translate_java(java) from None
 
 
 def translate(error: PySparkException, statement: str) -> RollviewError:
@@ -57,10 +59,10 @@ def translate(error: PySparkException, statement: str) -> RollviewError:
     return SourceError(message, code="RV-SPARK", hint="see Spark's log", retryable=False)
 
 
-def translate_java(error: Py4JJavaError) -> SourceError:
-    """What Spark does not know itself, Iceberg's refusals above all."""
-    kind = error.java_exception.getClass().getName()
-    message = first_line(f"{kind.rpartition('.')[2]}: {error.java_exception.getMessage()}")
+def translate_java(error: Any) -> SourceError:
+    """Java's own exceptions, of which Spark makes nothing: Iceberg's refusals above all."""
+    kind = error.getClass().getName()
+    message = first_line(f"{kind.rpartition('.')[2]}: {error.getMessage()}")
     if kind.startswith("org.apache.iceberg.exceptions.") and kind.endswith(CONFLICTS):
         return conflict(message)
     return SourceError(message, code="RV-SPARK", hint="see Spark's log", retryable=False)
