@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rollview.algebra.relation import Filter, Join, Relation
-from rollview.algebra.scalar import Scalar, conjunction, conjuncts, equated
+from rollview.algebra.scalar import Scalar, conjunction, conjuncts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ class Block:
 
     @property
     def equalities(self) -> list[tuple[str, str]]:
-        return [pair for pair in (equated(c) for c in self.conjuncts) if pair]
+        return [pair for pair in (c.equated for c in self.conjuncts) if pair]
 
 
 def flatten(node: Relation) -> Block:
@@ -87,7 +87,7 @@ def assemble(
 def looked_up(names: tuple[str, ...], predicates: Sequence[Scalar]) -> set[str]:
     """The columns to which equalities with what is there already give a value."""
     here = set(names)
-    pairs = (p for p in map(equated, predicates) if p)
+    pairs = (p for p in (c.equated for c in predicates) if p)
     return {b if a in here else a for a, b in pairs if (a in here) != (b in here)}
 
 
@@ -106,6 +106,6 @@ def nearest(
     def ties(i: int) -> tuple[bool, int, int]:
         both = here.union(left[i].names)
         found = [c for c in touching if c.columns <= both]
-        return i in unique, sum(1 for c in found if equated(c)), len(found)
+        return i in unique, sum(1 for c in found if c.equated), len(found)
 
     return max(left, key=lambda i: (*ties(i), -i))

@@ -24,7 +24,7 @@ from rollview.algebra.relation import (
     Values,
     Window,
 )
-from rollview.algebra.scalar import Scalar, conjuncts, equated
+from rollview.algebra.scalar import Scalar, conjuncts
 
 if TYPE_CHECKING:
     from rollview.algebra.schema import Tables
@@ -87,7 +87,7 @@ def outer_key(node: OuterJoin, tables: Tables) -> tuple[str, ...] | None:
 def fixes(node: OuterJoin, side: Relation, other: tuple[str, ...]) -> bool:
     """Do the equalities of the predicate let one row of `side` meet one value of the other side's key?"""
     here = set(side.names)
-    pairs = [p for p in (equated(c) for c in conjuncts(node.predicate)) if p]
+    pairs = [p for p in (c.equated for c in conjuncts(node.predicate)) if p]
     fixed = {b if a in here else a for a, b in pairs if (a in here) != (b in here)}
     return fixed.issuperset(other)
 

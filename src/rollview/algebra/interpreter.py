@@ -28,7 +28,7 @@ from rollview.algebra.relation import (
     Values,
     Window,
 )
-from rollview.algebra.scalar import Scalar, conjuncts, equated
+from rollview.algebra.scalar import Scalar, conjuncts
 from rollview.algebra.windows import windowed
 
 Bag = Counter[Row]
@@ -125,7 +125,7 @@ def matches(
 
 
 def sides(predicate: Scalar, left_names: tuple[str, ...], right_names: tuple[str, ...]) -> tuple[int, int] | None:
-    pair = equated(predicate)
+    pair = predicate.equated
     if pair is None:
         return None
     a, b = pair

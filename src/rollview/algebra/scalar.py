@@ -25,6 +25,8 @@ class Scalar:
     """the columns it reads"""
     size: int = field(init=False, repr=False, compare=False)
     """how many nodes the tree has; a column is one"""
+    equated: tuple[str, str] | None = field(init=False, repr=False, compare=False)
+    """(a, b) if it is ``a = b`` between two columns"""
     text: str | None = field(default=None, init=False, repr=False, compare=False)
     """its SQL, once it was asked for"""
 
@@ -32,6 +34,7 @@ class Scalar:
         columns, size = names_and_size(self.tree)
         object.__setattr__(self, "columns", columns)
         object.__setattr__(self, "size", size)
+        object.__setattr__(self, "equated", equated(self.tree))
 
     @property
     def column(self) -> str | None:
@@ -92,13 +95,18 @@ def replaced(tree: exp.Expr, mapping: Mapping[str, Scalar]) -> exp.Expr:
 
 
 def names_and_size(tree: exp.Expr) -> tuple[frozenset[str], int]:
-    if isinstance(tree, exp.Column):
-        return frozenset((tree.name,)), 1
-    names, size = set(), 0
-    for node in tree.walk(prune=lambda n: isinstance(n, exp.Column)):
+    names, size, waiting = set(), 0, [tree]
+    while waiting:
+        node = waiting.pop()
         size += 1
         if isinstance(node, exp.Column):
             names.add(node.name)
+            continue
+        for value in node.args.values():
+            if isinstance(value, exp.Expr):
+                waiting.append(value)
+            elif isinstance(value, list):
+                waiting += [v for v in value if isinstance(v, exp.Expr)]
     return frozenset(names), size
 
 
@@ -155,9 +163,7 @@ def conjuncts(predicate: Scalar | None) -> tuple[Scalar, ...]:
     return tuple(parts)
 
 
-def equated(predicate: Scalar) -> tuple[str, str] | None:
-    """(a, b) if the predicate is ``a = b`` between two columns."""
-    tree = predicate.tree
+def equated(tree: exp.Expr) -> tuple[str, str] | None:
     if isinstance(tree, exp.EQ) and isinstance(tree.this, exp.Column) and isinstance(tree.expression, exp.Column):
         return tree.this.name, tree.expression.name
     return None

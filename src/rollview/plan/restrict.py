@@ -32,7 +32,7 @@ from rollview.algebra.relation import (
     Window,
     children,
 )
-from rollview.algebra.scalar import Scalar, col, conjuncts, equated
+from rollview.algebra.scalar import Scalar, col, conjuncts
 from rollview.plan.rederive import SUSPECTS
 from rollview.plan.region import Region
 from rollview.rules.join import flatten
@@ -148,7 +148,7 @@ class Restriction:
         """R ⟕ S: what can be no partner of the rows of R that matter does not matter."""
         left = {name: keys for name, keys in near.items() if name in node.left.names}
         right = {}
-        for pair in (equated(part) for part in conjuncts(node.predicate)):
+        for pair in (part.equated for part in conjuncts(node.predicate)):
             for a, b in (pair, pair[::-1]) if pair else ():
                 if a in left and b in node.right.names:
                     right[b] = replace(left[a], nulls=False)
