@@ -14,6 +14,7 @@ from rollview.errors import SourceError
 if TYPE_CHECKING:
     from rollview.catalog import ControlStore
 
+pytestmark = pytest.mark.long
 ALLOCATE = """
 import sys
 from datetime import UTC, datetime

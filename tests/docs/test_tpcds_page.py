@@ -6,6 +6,7 @@ import pytest
 from tests.docs.tpcds import PAGE, page
 
 
+@pytest.mark.long
 def test_the_page_is_up_to_date(request: pytest.FixtureRequest) -> None:
     found = page()
     if request.config.getoption("--regenerate-golden"):

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from tests.steps import Rows
 
+pytestmark = pytest.mark.long
 STATES = 3
 TOO_MUCH = 64
 """joins so many tables that no tiny history finds a row"""
@@ -51,7 +52,6 @@ def histories(subject: Subject, number: int) -> Iterator[list[Rows]]:
             yield states
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("number", QUERIES)
 def test_the_law(number: int) -> None:
     subject = subject_of(number)

@@ -102,12 +102,15 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize(
+    "form", [pytest.param(f, id=n, marks=() if n == "grouped" else pytest.mark.long) for n, f in FORMS.items()]
+)
 @pytest.mark.parametrize("call", [*EVERYWHERE.values(), *NOT_ON_DUCKDB.values()], ids=[*EVERYWHERE, *NOT_ON_DUCKDB])
 def test_interpreted(call: str, form: str) -> None:
     check_history(form.format(call), TABLES, STATES)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("call", EVERYWHERE.values(), ids=EVERYWHERE)
 def test_on_duckdb(call: str) -> None:
     spans = [*pairwise(range(len(STATES))), (len(STATES) - 1, 0)]
