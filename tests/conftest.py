@@ -18,8 +18,11 @@ TESTS = Path(__file__).parent
 NEED_SPARK = tuple(TESTS / folder for folder in ("spark", "faults", "sources"))
 
 
-# Tests are short: what Java's second compiler makes of the code costs more than it saves.
-os.environ.setdefault("ROLLVIEW_JVM_OPTIONS", "-XX:TieredStopAtLevel=1")
+# The Sparks that tests start for themselves are short: what Java's second compiler makes of the code costs more there
+# than it saves. The one that the run shares does without this.
+JVM_OPTIONS = "ROLLVIEW_JVM_OPTIONS"
+SHORT = "-XX:TieredStopAtLevel=1"
+os.environ.setdefault(JVM_OPTIONS, SHORT)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,7 +41,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from rollview.lake.session import local_session
 
     warehouse = tmp_path_factory.mktemp("warehouse")
-    session = local_session(warehouse, f"sqlite:///{warehouse / 'catalog.db'}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(JVM_OPTIONS, os.environ[JVM_OPTIONS].replace(SHORT, ""))
+        session = local_session(warehouse, f"sqlite:///{warehouse / 'catalog.db'}")
     yield session
     session.stop()
 
