@@ -24,7 +24,7 @@ EXECUTORS = {
     "spark": Limits(small_rows=0),
     "spark_to_branch": Limits(small_rows=0, few_bytes=0),
 }
-VIEWS = 8
+VIEWS = 6
 REFRESH_AT = (1, 3)
 """the states at which views are refreshed: a small step, and a span of two ticks"""
 
