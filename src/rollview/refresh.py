@@ -254,9 +254,11 @@ class Refresh:
                     )
                 reached("refresh.logged")
             with self.phase("apply"):
-                applied = settled or self.apply(applier, plan, change)
-                if settled is not None:
+                if settled is None:
+                    applied = self.apply(applier, plan, change)
+                else:
                     applier.groups(change, extent.key, extent.columns)
+                    applied = settled
         reached("refresh.merged")
         self.note(span.upto)
         reached("refresh.noted")
