@@ -10,7 +10,7 @@ READY := .venv/.ready
 help:
 	@echo "make demo    a guided tour on a small warehouse"
 	@echo "make test    all tests (starts Spark, a small cluster and PostgreSQL)"
-	@echo "make check   lint, types and the tests that need no Spark; under a minute"
+	@echo "make check   lint, types and the short tests that need no Spark; a minute and a half"
 	@echo "make format  format the code and sort the imports"
 	@echo "make bench   the benchmarks"
 	@echo "make lock    resolve the dependencies anew into requirements.lock"
