@@ -1,4 +1,4 @@
-"""Where small ends: the two settings that choose between the executors of a refresh."""
+"""Where small ends: the settings that choose between the executors of a refresh, and what is stored for a view."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ class Limits:
     A summary of at most `rewrite_bytes` is written anew, added up with its change in one pass.
     A change that may touch at most `few_bytes` of an extent is one MERGE; otherwise matched rows and new rows go as two
     commits to a branch, which are published together. Both executors do the same; only the time differs.
+    Inner groups of a view over at least `part_bytes` are stored as a part of it (plan/parts.py).
     """
 
     small_rows: int = 100_000
     rewrite_bytes: int = 1024 * 1024
     few_bytes: int = 4 * 1024 * 1024
+    part_bytes: int = 16 * 1024 * 1024
 
 
 USUAL = Limits()

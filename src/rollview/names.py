@@ -26,6 +26,11 @@ def extent_table(view: str) -> str:
     return f"{view.lower()}__extent"
 
 
+def part_view(view: str, number: int) -> str:
+    """Inner groups of a view that are stored as a view of their own."""
+    return f"{PREFIX}{view.lower()}_part{number}"
+
+
 def delta_view(relation: str, part: str) -> str:
     """The temporary view that binds (a part of) the delta of one span."""
     return f"{PREFIX}{part}_{relation.lower()}"

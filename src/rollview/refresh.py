@@ -336,8 +336,7 @@ class Refresh:
         if plan.always and self.compiled is not None:
             read |= frozenset(scans(self.compiled.definition))
         looked_up = sum(sizes.get(s.table, 0) for s in read if s.at in (State.BEFORE, State.AFTER))
-        commit = self.lake.commit(self.view.extent)
-        extent = commit.number("total-files-size") if commit else 0
+        extent = self.lake.bytes(self.view.extent)
         merged = 0 if plan.inserts_only else min(extent, 40_000 * max(1, self.delta_rows))
         work = Work(self.delta_rows, sum(sizes.values()), looked_up, extent, merged)
         rows = self.control.history.refreshes(self.view.name, limit=20)
@@ -350,8 +349,7 @@ class Refresh:
         stored = self.relations[name]
         if stored.relation.kind == "attached":
             return int(stored.definition.get("bytes", 0))
-        commit = self.lake.commit(stored.extent)
-        return commit.number("total-files-size") if commit else 0
+        return self.lake.bytes(stored.extent)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:

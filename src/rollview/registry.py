@@ -44,9 +44,9 @@ class Registry:
             yield lease
 
     @contextmanager
-    def making(self, name: str) -> Iterator[None]:
+    def making(self, name: str, *, part: bool = False) -> Iterator[None]:
         """The name is free while the body makes the relation; if it fails, nothing is left of it."""
-        if not NAME.fullmatch(name) or is_reserved(name):
+        if not part and (not NAME.fullmatch(name) or is_reserved(name)):
             raise BadInput(
                 f"{name[:80]!r} cannot be the name of a table or view",
                 code="RV-NAME",
@@ -159,8 +159,20 @@ class Registry:
     def drop_unfinished(self, name: str) -> None:
         """Everything that is stored for a relation that is not ready, then its name; can be repeated after a crash."""
         relation = self.control.relations.find(name)
-        if relation is None or relation.state == "ready":
+        if relation is not None and relation.state == "ready":
             return
+        if relation is not None:
+            self.drop_stored(relation)
+        for part in reversed(self.parts_of(name)):
+            with self.lease(part.name):
+                self.control.relations.set_state(part.name, "dropping")
+                self.drop_stored(part)
+
+    def parts_of(self, view: str) -> list[Relation]:
+        """The parts of a view, each after what it reads."""
+        return [r for r in self.control.relations.list() if r.definition.get("part_of") == view.lower()]
+
+    def drop_stored(self, relation: Relation) -> None:
         target = stored(relation)
         if relation.kind != "table":
             self.lake.drop(user_table(target.name), view=True)
@@ -174,9 +186,10 @@ class Registry:
     def recover(self) -> None:
         """Drop what a dead process left half-made; views go before what they read."""
         for relation in reversed(self.control.relations.list()):
-            if relation.state != "ready":
-                with suppress(SourceError), self.lease(relation.name, wait=0.0):  # held: somebody is at it
-                    self.drop_unfinished(relation.name)
+            owner = relation.definition.get("part_of") or relation.name
+            if relation.state != "ready" or self.control.relations.find(owner) is None:
+                with suppress(SourceError), self.lease(owner, wait=0.0):  # held: somebody is at it
+                    self.drop_unfinished(owner)
 
 
 def refuse_unfit(schema: Schema) -> None:

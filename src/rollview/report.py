@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from typing import Any
 
@@ -33,6 +33,13 @@ class Report:
     predicted: float | None = None
     rederived: int = 0
     """groups that were derived anew from the base tables, because the change table could not tell their values"""
+
+    def with_part(self, part: Report) -> Report:
+        """The refresh of the view and of a part of it, as one."""
+        phases = {**self.phases, "parts": self.phases.get("parts", 0.0) + part.seconds}
+        jobs = None if self.jobs is None or part.jobs is None else self.jobs + part.jobs
+        rederived = self.rederived + part.rederived
+        return replace(self, seconds=self.seconds + part.seconds, phases=phases, jobs=jobs, rederived=rederived)
 
     def __repr__(self) -> str:
         why = f" ({self.reason})" if self.reason else ""

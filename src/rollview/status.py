@@ -27,6 +27,8 @@ def status(control: ControlStore) -> Listing:
     needed = needs(control)
     rows = Listing()
     for relation in control.relations.list():
+        if relation.definition.get("part_of"):
+            continue  # goes with the view that it is a part of
         mark = control.marks.mark(relation.name)
         newest = control.history.refreshes(relation.name, limit=1) if relation.kind == "view" else ()
         at = mark.applied_tick if relation.kind != "attached" else last

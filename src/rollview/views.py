@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -26,6 +26,7 @@ from rollview.names import PROPERTY_PLAN, PROPERTY_TICK, PROPERTY_VIEW
 from rollview.plan.compile import CompiledView, check_output, compile_view
 from rollview.plan.emit import emit, sql
 from rollview.plan.extent import Kind
+from rollview.plan.parts import Kept, nothing_kept
 from rollview.plan.timing import additive
 from rollview.propagate.layout import Layout
 from rollview.propagate.states import States
@@ -52,10 +53,10 @@ class Views:
         found = (t for t in references(parse_query(text)) if is_ours(t) and t.name.lower() in relations)
         return list(dict.fromkeys(t.name.lower() for t in found))
 
-    def check(self, text: str, policy: str, relations: Mapping[str, Stored]) -> Checked:
+    def check(self, text: str, policy: str, relations: Mapping[str, Stored], kept: Kept = nothing_kept) -> Checked:
         """The compiled view, or why it can only be recomputed; policies that forbid that refuse here."""
         try:
-            return compile_view(text, {n: s.base for n, s in relations.items()}, self.typer), None
+            return compile_view(text, {n: s.base for n, s in relations.items()}, self.typer, kept), None
         except NotYetSupported as error:
             if policy == "strict":
                 raise RecomputeRefused(
@@ -87,7 +88,8 @@ class Views:
             compiled = None
             if view.definition.get("recompute_reason") is None:
                 bases = {n: s.base for n, s in relations.items()}
-                compiled = compile_view(view.definition["sql"], bases, self.typer)
+                parts = view.definition.get("parts", {})
+                compiled = compile_view(view.definition["sql"], bases, self.typer, lambda text, _: parts.get(text))
             self._compiled[known] = compiled
         return self._compiled[known]
 
@@ -104,14 +106,23 @@ class Views:
             states.close()
 
     def create(
-        self, name: str, text: str, policy: str, checked: Checked, relations: Mapping[str, Stored], tick: int
+        self,
+        name: str,
+        text: str,
+        policy: str,
+        checked: Checked,
+        relations: Mapping[str, Stored],
+        reads: Sequence[str],
+        tick: int,
+        *,
+        parts: Mapping[str, str],
+        part_of: str | None = None,
     ) -> Report:
         """Register, compute, show: in this order, so that a crash leaves something that recovery can drop."""
         started, clock = datetime.now(UTC), time.perf_counter()
         compiled, reason = checked
         output = compiled.output if compiled is not None else self.typer.query(text)
         check_output(output)
-        reads = self.reads(text, relations)
         columns = [ColumnInfo(c.name, c.type, c.nullable) for c in output]
         definition: dict[str, Any] = {
             "sql": text,
@@ -119,9 +130,17 @@ class Views:
             "recompute_reason": reason,
             "uses": columns_used(compiled),
             "fingerprint": fingerprint(text, tuple(c.name for c in output)),
+            "parts": dict(parts),
+            "part_of": part_of,
         }
         relation = self.control.relations.create(
-            name, "view", columns, key=visible_key(compiled), definition=definition, created_tick=tick, reads=reads
+            name,
+            "view",
+            columns,
+            key=compiled.extent.visible_key if compiled is not None else None,
+            definition=definition,
+            created_tick=tick,
+            reads=reads,
         )
         reached("create_view.registered")
         view = stored(relation)
@@ -215,13 +234,3 @@ def columns_used(compiled: CompiledView | None) -> dict[str, list[str]] | None:
     for scan in scans(compiled.definition):
         found.setdefault(scan.table, set()).update(column for column, _ in scan.columns)
     return {table: sorted(columns) for table, columns in found.items()}
-
-
-def visible_key(compiled: CompiledView | None) -> tuple[str, ...] | None:
-    """The key that readers can see, if the extent has one and all of it is shown."""
-    if compiled is None or compiled.extent.kind is Kind.BAG or compiled.extent.repeats:
-        return None
-    columns = getattr(compiled.extent.reader, "columns", ())
-    shown = {e.column: name for name, e in columns}
-    key = compiled.extent.key
-    return tuple(shown[k] for k in key) if key and all(k in shown for k in key) else None

@@ -22,6 +22,7 @@ from rollview.capture.managed import Committer, Transaction
 from rollview.catalog import ControlStore, Step
 from rollview.catalog.database import parse_location
 from rollview.catalog.stored import Stored, all_stored, stored
+from rollview.creation import Creation
 from rollview.errors import BadInput, BrokenInvariant, SourceError
 from rollview.frontend.references import respelled
 from rollview.lake.lake import Lake, user_table
@@ -31,12 +32,12 @@ from rollview.limits import USUAL, Limits
 from rollview.maintain import maintain
 from rollview.names import COUNT, TICK
 from rollview.plan.emit import emit
-from rollview.plan.explain import Explanation, explain
+from rollview.plan.explain import Explanation, StoredPart, explain
 from rollview.propagate import intervals
 from rollview.propagate.log_rows import log_rows
 from rollview.propagate.present import DRIVERS
 from rollview.propagate.standing import tables_below
-from rollview.propagate.states import PRESENT, States, reader_at
+from rollview.propagate.states import States, reader_at
 from rollview.propagate.versioned import Span
 from rollview.propagate.view_delta import ViewDelta
 from rollview.propagate.visible_changes import visible_changes
@@ -83,6 +84,9 @@ class Warehouse:
         self._views = Views(self._lake, self._control, self._typer)
         self._registry = Registry(self._lake, self._control)
         self._attached = Attached(self._lake, self._control)
+        self._creation = Creation(
+            self._lake, self._control, self._registry, self._views, self._limits, self._refresh_below
+        )
         self._recover()
 
     # --- what it is -----------------------------------------------------------------------------------
@@ -174,33 +178,13 @@ class Warehouse:
             self._views.rehearse(sql, policy, others, self.tick)
             self.drop_view(name)
         with self._registry.making(name):
-            return self._make_view(name, sql, policy)
+            return self._creation.view(name, sql, policy)
 
     def trust_function(self, name: str) -> None:
         """Vouch that a function that you registered with Spark is deterministic: views of this session may call it.
 
         Whoever opens the warehouse registers it again, and vouches again."""
         self._typer.trusted.add(name.lower())
-
-    def _make_view(self, name: str, sql: str, policy: str) -> Report:
-        """Views below log their changes before the tick is chosen at which the new one starts."""
-        relations = all_stored(self._control)
-        checked = self._views.check(sql, policy, relations)
-        below = [n for n in self._views.reads(sql, relations) if relations[n].relation.kind == "view"]
-        for upstream in below:
-            with self._registry.lease(upstream):
-                self._views.start_logging(stored(ready(self._control, upstream, "view")), relations)
-        tick = self.tick
-        for upstream in self._needed(below) if below else ():
-            self._refresh_one(upstream, tick)
-        relations = all_stored(self._control)
-        for table in self._views.reads(sql, relations):
-            if relations[table].relation.kind == "table":
-                settle(self._lake, self._control, relations[table], tick, self._limits)
-        if any(relations[t].definition.get("access") == PRESENT for t in self._views.reads(sql, relations)):
-            with self._control.leases.hold("writer", wait=PATIENCE):  # so that the present stays at one tick
-                return self._views.create(name, sql, policy, checked, relations, self.tick)
-        return self._views.create(name, sql, policy, checked, relations, tick)
 
     def drop_view(self, name: str) -> None:
         """Drop a view and all that is stored for it."""
@@ -217,7 +201,13 @@ class Warehouse:
         needed = self._needed(wanted)
         self._capture(needed if wanted else None, over_gaps=policy == "full")
         upto = self._target(to)
-        reports = {n: self._refresh_one(n, upto, policy if n in wanted or not wanted else None) for n in needed}
+        owners = {p: n for n in needed for p in self._stored(n, "view").definition.get("parts", {}).values()}
+        reports: dict[str, Report] = {}
+        for name in needed:
+            asked = not wanted or owners.get(name, name) in wanted
+            reports[name] = self._refresh_one(name, upto, policy if asked else None)
+        for part, owner in owners.items():
+            reports[owner] = reports[owner].with_part(reports.pop(part))
         if len(names) == 1:
             return reports[wanted[0]]
         return [r for n, r in reports.items() if not wanted or n in wanted]
@@ -386,7 +376,10 @@ class Warehouse:
         last = self._control.history.refreshes(target.name, limit=1)
         bases: Tables = {n: s.base for n, s in relations.items()}
         views = {n for n, s in relations.items() if s.relation.kind == "view"}
-        return explain(target, self._views.compiled(target, relations), bases, last[0] if last else None, views)
+        extents = {text: relations[part].extent for text, part in target.definition.get("parts", {}).items()}
+        parts = [StoredPart(text, self._lake.live_rows(e), self._lake.bytes(e)) for text, e in extents.items()]
+        compiled = self._views.compiled(target, relations)
+        return explain(target, compiled, bases, last[0] if last else None, views, parts)
 
     def status(self) -> Listing:
         """Every relation, where it stands, and how the last refresh went."""
@@ -445,6 +438,10 @@ class Warehouse:
                 self._views.start_delta(roll.view, roll.relations)
                 roll = self._roll(name.lower(), policy)
             return roll.refresh_to(upto)
+
+    def _refresh_below(self, views: Sequence[str], tick: int) -> None:
+        for name in self._needed(views):
+            self._refresh_one(name, tick)
 
     def _settle(self, name: str, upto: int) -> None:
         """Managed tables, or those below a view, hold every committed tick up to `upto`."""

@@ -23,6 +23,7 @@ EXECUTORS = {
     "driver_to_branch": Limits(few_bytes=0),
     "spark": Limits(small_rows=0),
     "spark_to_branch": Limits(small_rows=0, few_bytes=0),
+    "parts": Limits(part_bytes=0),
 }
 VIEWS = 6
 REFRESH_AT = (1, 3)

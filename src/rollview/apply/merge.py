@@ -63,8 +63,7 @@ class Applier:
         return self.size() <= self.limits.few_bytes
 
     def size(self) -> int:
-        commit = self.lake.commit(self.extent)
-        return commit.number("total-files-size") if commit is not None else 0
+        return self.lake.bytes(self.extent)
 
     def unmoved(self) -> TableRef:
         """The extent, if nobody has written it since the change was computed."""

@@ -480,6 +480,11 @@ class Lake:
                         parts.append(parquet.read_table(file, columns=list(columns)).cast(schema))
         return pa.concat_tables(parts)
 
+    def bytes(self, ref: TableRef) -> int:
+        """The size of a table's files, as its last commit counts them."""
+        commit = self.commit(ref)
+        return commit.number("total-files-size") if commit is not None else 0
+
     def live_rows(self, ref: TableRef) -> int:
         """How many rows a table has, as its last commit counts them."""
         commit = self.commit(ref)

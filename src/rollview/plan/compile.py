@@ -19,6 +19,7 @@ from rollview.names import is_reserved
 from rollview.plan.emit import sql as sql_text
 from rollview.plan.extent import Extent, Kind, extent_of
 from rollview.plan.inner import by_states
+from rollview.plan.parts import Kept, nothing_kept, with_parts
 
 if TYPE_CHECKING:
     from rollview.algebra.schema import Schema, Tables
@@ -46,10 +47,10 @@ class CompiledView:
         return not {"RV-TIES", "RV-QUALIFY"} & set(self.notes)
 
 
-def compile_view(sql: str, base: Tables, typer: Typer) -> CompiledView:
-    """Parse, resolve, lower, normalise, type, and decide what is stored."""
+def compile_view(sql: str, base: Tables, typer: Typer, kept: Kept = nothing_kept) -> CompiledView:
+    """Parse, resolve, lower, normalise, type, and decide what is stored; `kept` names the parts that are."""
     try:
-        return compiled(sql, base, typer)
+        return compiled(sql, base, typer, kept)
     except RecursionError:
         raise BadInput(
             "the query is nested too deeply",
@@ -58,7 +59,7 @@ def compile_view(sql: str, base: Tables, typer: Typer) -> CompiledView:
         ) from None
 
 
-def compiled(sql: str, base: Tables, typer: Typer) -> CompiledView:
+def compiled(sql: str, base: Tables, typer: Typer, kept: Kept) -> CompiledView:
     tree = parse_query(sql)
     lowered, notes = lower(tree, base, typer)
     output = typer.query(sql if tree.find(exp.Qualify) is None else sql_text(unqualified(tree)))
@@ -67,7 +68,8 @@ def compiled(sql: str, base: Tables, typer: Typer) -> CompiledView:
     definition = normalise(Project(lowered.relation, tuple((c.unique, col(c.unique)) for c in lowered.columns)))
     ties = Ties(base, typer)
     # ties first: Spark has no type for a row_number() without an order
-    definition = cast_outputs(by_states(align_unions(ties.settled(definition), base, typer), typer), output, typer)
+    split = with_parts(align_unions(ties.settled(definition), base, typer), base, kept)
+    definition = cast_outputs(by_states(split, typer), output, typer)
     extent = extent_of(definition, output, base, typer)
     notes = (*notes, *window_notes(extent, ties))
     if extent.kind is Kind.BAG:

@@ -94,8 +94,25 @@ class Explanation:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class StoredPart:
+    """Inner groups that are stored for a view."""
+
+    sql: str
+    rows: int
+    bytes: int
+
+    def __str__(self) -> str:
+        return f"a part of {self.rows:,} groups, {self.bytes:,} bytes: {self.sql}"
+
+
 def explain(
-    view: Any, compiled: CompiledView | None, base: Tables, last: Any, views: Container[str] = ()
+    view: Any,
+    compiled: CompiledView | None,
+    base: Tables,
+    last: Any,
+    views: Container[str] = (),
+    parts: Sequence[StoredPart] = (),
 ) -> Explanation:
     """`view` is the stored relation, `last` the newest row of its refresh history, `views` what else is a view."""
     policy = str(view.definition["policy"])
@@ -107,9 +124,8 @@ def explain(
     reasons += [reason(code) for code in (*compiled.notes, *([stops.reason] if stops.reason else []))]
     strategies = tuple(strategy(compiled, t, base) for t in sorted(compiled.reads))
     merged = sql(merge_of(compiled), pretty=True)
-    return Explanation(
-        view.name, policy, tree(compiled.definition), stored(compiled), strategies, merged, reasons, cost(last)
-    )
+    kept = "\n".join([stored(compiled), *map(str, parts)])
+    return Explanation(view.name, policy, tree(compiled.definition), kept, strategies, merged, reasons, cost(last))
 
 
 def strategy(view: CompiledView, changed: str, base: Tables) -> Strategy:

@@ -55,6 +55,14 @@ class Extent:
         return any(isinstance(n, Generate) for n in walk(self.reader))
 
     @property
+    def visible_key(self) -> tuple[str, ...] | None:
+        """The key that readers can see, if there is one and all of it is shown."""
+        if self.kind is Kind.BAG or self.repeats or not isinstance(self.reader, Project):
+            return None
+        shown = {e.column: name for name, e in self.reader.columns}
+        return tuple(shown[k] for k in self.key) if self.key and all(k in shown for k in self.key) else None
+
+    @property
     def hidden(self) -> tuple[str, ...]:
         """Stored columns that no reader sees."""
         shown = {e.column for _, e in self.reader.columns} if isinstance(self.reader, Project) else set()
@@ -63,12 +71,17 @@ class Extent:
 
 def extent_of(definition: Relation, output: Schema, tables: Tables, typer: Typer) -> Extent:
     """An aggregate at the top is stored as states; anything else as rows, by key where one is known."""
-    core = definition
-    while isinstance(core, Project | Filter | Generate | Window):
-        core = core.source
-    if isinstance(core, Aggregate):
-        return aggregate_extent(core, definition, output, typer)
+    top = core(definition)
+    if isinstance(top, Aggregate):
+        return aggregate_extent(top, definition, output, typer)
     return rows_extent(definition, output, tables)
+
+
+def core(node: Relation) -> Relation:
+    """What is below everything that a reader can compute of an aggregate."""
+    while isinstance(node, Project | Filter | Generate | Window):
+        node = node.source
+    return node
 
 
 def rows_extent(definition: Relation, output: Schema, tables: Tables) -> Extent:

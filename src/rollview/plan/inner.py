@@ -33,7 +33,12 @@ def by_states(node: Relation, typer: Typer) -> Relation:
     """The view with its inner aggregates said by their states; the one at the top is stored as states anyway."""
     if not any(has_aggregate(child) for child in children(above_all(node))):
         return node
-    return place_predicates(prune_columns(pull_up_projections(below_the_top(node, typer))))
+    return tidy(below_the_top(node, typer))
+
+
+def tidy(node: Relation) -> Relation:
+    """Normal again, after projections were put into the middle."""
+    return place_predicates(prune_columns(pull_up_projections(node)))
 
 
 def above_all(node: Relation) -> Relation:

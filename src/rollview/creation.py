@@ -1,0 +1,118 @@
+"""How a view comes to be: its parts first, then what it reads starts to log, then its own rows at one tick."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from rollview.algebra.relation import Aggregate, Scan, scans, tables
+from rollview.apply.fold import settle
+from rollview.catalog import ControlStore
+from rollview.catalog.stored import Stored, all_stored, stored
+from rollview.errors import RollviewError
+from rollview.lake.lake import Lake
+from rollview.limits import Limits
+from rollview.names import part_view
+from rollview.propagate.states import PRESENT
+from rollview.registry import PATIENCE, Registry
+from rollview.report import Report
+from rollview.status import ready
+from rollview.views import Views
+
+Parts = Mapping[str, str]
+"""the names under which parts are stored, by their texts"""
+
+
+class Creation:
+    """Makes views; the caller holds the name."""
+
+    def __init__(
+        self,
+        lake: Lake,
+        control: ControlStore,
+        registry: Registry,
+        views: Views,
+        limits: Limits,
+        refresh: Callable[[Sequence[str], int], None],
+    ) -> None:
+        self.lake = lake
+        self.control = control
+        self.registry = registry
+        self.views = views
+        self.limits = limits
+        self.refresh = refresh
+        """brings views, and those below them, to a tick"""
+
+    def view(self, name: str, text: str, policy: str) -> Report:
+        return self.made(name, text, policy, self.parts(name, text, policy))
+
+    def parts(self, view: str, text: str, policy: str) -> Parts:
+        """Store the inner groups that are worth it, the innermost first; one that is refused stays derived."""
+        made: dict[str, str] = {}
+        refused: set[str] = set()
+        while policy != "full" and (part := self.next_part(text, made, refused)) is not None:
+            name = part_view(view, len(made) + 1)
+            try:
+                with self.registry.making(name, part=True):
+                    self.made(name, part, policy, {}, part_of=view.lower())
+            except RollviewError:
+                refused.add(part)
+            else:
+                made[part] = name
+        return made
+
+    def next_part(self, text: str, made: Parts, refused: set[str]) -> str | None:
+        relations = all_stored(self.control)
+        found: list[str] = []
+
+        def kept(part: str, groups: Aggregate) -> str | None:
+            if part not in made and part not in refused and self.worth(groups, relations):
+                found.append(part)
+            return made.get(part)
+
+        self.views.check(text, "incremental", relations, kept)
+        return found[0] if found else None
+
+    def worth(self, groups: Aggregate, relations: Mapping[str, Stored]) -> bool:
+        """Is deriving some groups so much work that storing all pays? From tables laid out by the group it is not."""
+        if any(relations[t].definition.get("access") == PRESENT for t in tables(groups)):
+            return False
+        keys = {e.column for _, e in groups.keys}
+        read = {s.table: s for s in scans(groups.source)}
+        far = [relations[t] for t, s in read.items() if not keys & laid_out_by(s, relations[t])]
+        return sum(map(self.bytes, far)) >= self.limits.part_bytes
+
+    def bytes(self, relation: Stored) -> int:
+        if relation.relation.kind == "attached":
+            return int(relation.definition.get("bytes", 0))
+        return self.lake.bytes(relation.extent)
+
+    def made(self, name: str, text: str, policy: str, parts: Parts, part_of: str | None = None) -> Report:
+        """Views below log their changes before the tick is chosen at which the new one starts."""
+        relations = all_stored(self.control)
+        checked = self.views.check(text, policy, relations, lambda part, _: parts.get(part))
+        reads = list(dict.fromkeys([*self.views.reads(text, relations), *parts.values()]))
+        below = [n for n in reads if relations[n].relation.kind == "view"]
+        for upstream in below:
+            with self.registry.lease(upstream):
+                self.views.start_logging(stored(ready(self.control, upstream, "view")), relations)
+        tick = self.control.ticks.last_tick()
+        if below:
+            self.refresh(below, tick)
+        relations = all_stored(self.control)
+        for table in reads:
+            if relations[table].relation.kind == "table":
+                settle(self.lake, self.control, relations[table], tick, self.limits)
+
+        def create(tick: int) -> Report:
+            return self.views.create(name, text, policy, checked, relations, reads, tick, parts=parts, part_of=part_of)
+
+        if any(relations[t].definition.get("access") == PRESENT for t in reads):
+            with self.control.leases.hold("writer", wait=PATIENCE):  # so that the present stays at one tick
+                return create(self.control.ticks.last_tick())
+        return create(tick)
+
+
+def laid_out_by(scan: Scan, relation: Stored) -> set[str | None]:
+    """The name of the column that a table's rows are sorted by first, if it is known and read."""
+    order = relation.definition.get("cluster") or relation.base.key or ()
+    return {name for column, name in scan.columns if order and column.lower() == order[0].lower()}

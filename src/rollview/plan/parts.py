@@ -1,0 +1,162 @@
+"""Parts: inner groups of a view that are stored as views of their own, so that no refresh derives them again.
+
+A view reads its parts as it reads any other view: their changes come from their own logs, their states from their
+extents. Three laws bring groups to where they can be stored:
+
+    γ(R)                       a part as it stands
+    γ_K(L ⟕_{a=b} R)           = π(L ⟕_{a=b} γ_b(R)),  if K holds a key of L and only R's columns are aggregated
+    L ⋉_{a=b} R                = L ⋉_{a=b} γ_b(R),     likewise for ▷ and marks
+
+In the last two the join then meets at most one row, so a change of R alone tells which rows of L it turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from rollview.algebra import facts
+from rollview.algebra.nulls import strict_in
+from rollview.algebra.relation import (
+    Aggregate,
+    AntiJoin,
+    Function,
+    MarkJoin,
+    Measure,
+    OuterJoin,
+    Project,
+    Relation,
+    Scan,
+    SemiJoin,
+    rebuilt,
+    tables,
+)
+from rollview.algebra.scalar import Scalar, col, conjunction
+from rollview.names import PREFIX
+from rollview.plan.emit import emit, sql, table
+from rollview.plan.extent import core
+from rollview.plan.inner import tidy
+from rollview.rules.lookup import Condition, filtered
+
+if TYPE_CHECKING:
+    from rollview.algebra.schema import Tables
+
+Kept = Callable[[str, Aggregate], str | None]
+"""the name under which the part of this text, and of these groups, is stored; None if it is not"""
+
+
+def nothing_kept(text: str, groups: Aggregate) -> str | None:
+    return None
+
+
+def with_parts(definition: Relation, base: Tables, kept: Kept) -> Relation:
+    """The view over its parts; an aggregate at its top is stored anyway."""
+    split = Split(base, kept)
+    top = core(definition)
+    changed = put(definition, top, rebuilt(top, split.below) if isinstance(top, Aggregate) else split.below(top))
+    return tidy(changed) if split.found else definition
+
+
+def put(node: Relation, old: Relation, new: Relation) -> Relation:
+    return new if node is old else rebuilt(node, lambda child: put(child, old, new))
+
+
+@dataclass(slots=True)
+class Split:
+    """Replaces the inner groups that are kept, the innermost first."""
+
+    base: Tables
+    kept: Kept
+    found: bool = False
+
+    def below(self, node: Relation) -> Relation:
+        node = rebuilt(node, self.below)
+        match node:
+            case Aggregate():
+                return self.over_matches(node) or self.part(node) or node
+            case SemiJoin() | AntiJoin() | MarkJoin():
+                return self.of_partners(node) or node
+            case _:
+                return node
+
+    def part(self, node: Aggregate) -> Relation | None:
+        """The scan of the part, if it is kept."""
+        if not tables(node) or is_keyed(node, self.base):
+            return None
+        keys = tuple((f"k{i}", e) for i, (_, e) in enumerate(node.keys))
+        groups = Aggregate(
+            node.source, keys, tuple(replace(m, name=f"m{i}") for i, m in enumerate(node.measures)), node.grouped
+        )
+        name = self.kept(sql(emit(groups, lambda scan: table(scan.table))), groups)
+        if name is None:
+            return None
+        self.found = True
+        return Scan(name, tuple(zip(groups.names, node.names, strict=True)))
+
+    def over_matches(self, node: Aggregate) -> Relation | None:
+        """γ_K(L ⟕ R) = π(L ⟕ γ_b(R)): each group is one row of L with its partners, or alone."""
+        join = node.source
+        if not isinstance(join, OuterJoin) or not join.keeps_left or join.keeps_right:
+            return None
+        grouped = {e.column for _, e in node.keys}
+        key = facts.key(join.left, self.base)
+        here = set(join.left.names)
+        if key is None or not grouped.issuperset(key) or not all(e.columns <= here for _, e in node.keys):
+            return None
+        measures = [of_partners(m, set(join.right.names)) for m in node.measures]
+        groups = self.groups(join, tuple(m for m in measures if m is not None))
+        if groups is None or None in measures:
+            return None
+        scan, predicate = groups
+        outputs = tuple((m.name, seen(m)) for m in node.measures)
+        return Project(OuterJoin(join.left, scan, predicate), (*node.keys, *outputs))
+
+    def of_partners(self, node: SemiJoin | AntiJoin | MarkJoin) -> Relation | None:
+        """L ⋉ R = L ⋉ γ_b(R)."""
+        groups = self.groups(node, ())
+        return None if groups is None else replace(node, right=groups[0], predicate=groups[1])
+
+    def groups(
+        self, join: OuterJoin | SemiJoin | AntiJoin | MarkJoin, measures: tuple[Measure, ...]
+    ) -> tuple[Relation, Scalar] | None:
+        """The right side grouped by what the predicate equates, and the predicate over it."""
+        condition = Condition.of(join.predicate, join.left.names, join.right.names)
+        if condition.rest or not condition.equalities:
+            return None
+        keys = tuple((f"{PREFIX}by_{i}_{min(e.right.columns)}", e.right) for i, e in enumerate(condition.equalities))
+        part = self.part(Aggregate(filtered(join.right, condition.right), keys, measures))
+        tests = (e.test(e.left, col(name)) for e, (name, _) in zip(condition.equalities, keys, strict=True))
+        predicate = conjunction([*tests, *condition.left])
+        return None if part is None or predicate is None else (part, predicate)
+
+
+def is_keyed(node: Aggregate, base: Tables) -> bool:
+    """Is every group one row, so that storing the groups is storing the table?"""
+    key = facts.key(node.source, base)
+    return key is not None and {e.column for _, e in node.keys}.issuperset(key)
+
+
+def each(measure: Measure) -> str:
+    return f"{PREFIX}each_{measure.name}"
+
+
+def of_partners(measure: Measure, names: set[str]) -> Measure | None:
+    """The measure over the partners alone; None if a row without partners would count in it."""
+    if measure.argument is None:
+        return replace(measure, name=each(measure))
+    plain = measure.function in (Function.COUNT, Function.SUM, Function.AVG, Function.MIN, Function.MAX)
+    if not plain or not measure.argument.columns <= names or not strict_in(measure.argument.tree):
+        return None
+    return replace(measure, name=each(measure))
+
+
+def seen(measure: Measure) -> Scalar:
+    """What the view shows of it: a row without partners counts as one row, and as no value."""
+    value = col(each(measure))
+    if measure.function is not Function.COUNT:
+        return value
+    alone = exp.Literal.number(1 if measure.argument is None else 0)
+    return Scalar(exp.Coalesce(this=value.tree, expressions=[alone]))
