@@ -13,7 +13,9 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from rollview.algebra.relation import Scan
 from rollview.apply.merge import Change
+from rollview.capture.net import net
 from rollview.catalog import Step
 from rollview.catalog.stored import Stored
 from rollview.lake.lake import Lake
@@ -21,6 +23,7 @@ from rollview.lake.predicates import above
 from rollview.names import PROPERTY_TICK, TICK
 from rollview.plan.compile import CompiledView
 from rollview.plan.emit import emit
+from rollview.plan.maintain import net as net_in_spark
 from rollview.plan.rederive import CHANGED
 from rollview.plan.visible import view_delta
 from rollview.propagate.layout import elementary
@@ -75,15 +78,17 @@ class ViewLog:
         if self.delta.kept:
             self.delta.append(self.stamped(change, upto), Step(since, upto, exact=False))
             return
-        query = emit(
-            view_delta(view.extent, may_miss=may_miss, replaced=replaced),
-            lambda scan: (change.name if scan.table == CHANGED else before).copy(),
-        )
+
+        def bind(scan: Scan) -> exp.Table:
+            return (change.name if scan.table == CHANGED else before).copy()
+
+        shown = view_delta(view.extent, may_miss=may_miss, replaced=replaced)
         properties = {PROPERTY_TICK: str(upto)}
         if change.rows is None:
+            query = emit(net_in_spark(shown), bind)
             self.lake.append_delta(self.view.log, self.lake.run(query), upto, properties, self.delta.after)
             return
-        rows = elementary(self.lake.fetch(query))
+        rows = net(elementary(self.lake.fetch(emit(shown.relation, bind))))
         if rows.num_rows:
             stamped = rows.append_column(TICK, pa.array(np.full(rows.num_rows, upto), pa.int64()))
             self.lake.append_small(self.view.log, stamped, properties, self.delta.after)

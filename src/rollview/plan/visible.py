@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -28,10 +29,14 @@ from rollview.names import COUNT, PREFIX, TICK
 from rollview.plan.extent import EXTENT, Extent
 from rollview.plan.maintain import net
 from rollview.plan.rederive import CHANGED, matched, plain, unmatched
+from rollview.rules.subtract import BOTH_SIGNS
+
+if TYPE_CHECKING:
+    from rollview.deltas.states import States
 
 
-def view_delta(extent: Extent, *, may_miss: bool = False, replaced: bool = False) -> Relation:
-    """Δ of the view's visible rows, from the change of its extent and the extent before it.
+def view_delta(extent: Extent, *, may_miss: bool = False, replaced: bool = False) -> Signed:
+    """Δ of the view's visible rows, from the change of its extent and the extent before it; not net.
 
     `replaced`: the change holds the new rows of the changed groups, not what is added to them.
     """
@@ -39,8 +44,9 @@ def view_delta(extent: Extent, *, may_miss: bool = False, replaced: bool = False
         changed: Relation = Scan(CHANGED, plain((*extent.columns, COUNT)))
         if may_miss:
             changed = found(extent, changed)
-        shown = extent.reader.names
-        return net(Signed(keep(changed, (*shown, COUNT))))
+        return Signed(keep(changed, (*extent.reader.names, COUNT)))
+    if not extent.reads_all and not replaced:
+        return Signed(both_sides(extent, extent.states))
     before = Scan(EXTENT, plain(extent.columns), State.BEFORE)
     old = before if extent.reads_all else matched(before, CHANGED, extent.key)
     change = Scan(CHANGED, plain(extent.columns))
@@ -54,10 +60,48 @@ def view_delta(extent: Extent, *, may_miss: bool = False, replaced: bool = False
         )
     elif extent.reads_all and extent.key:
         new = UnionAll((unmatched(before, CHANGED, extent.key), change), extent.columns)
-    if extent.key:
-        new = Filter(new, Scalar(exp.GT(this=col(COUNT).tree, expression=exp.Literal.number(0))))
-    lost, gained = (rows_as(read(extent.reader, rows), n) for rows, n in ((old, -1), (new, 1)))
-    return net(Signed(UnionAll((lost, gained), (*extent.reader.names, COUNT))))
+    lost, gained = (rows_as(read(extent.reader, rows), n) for rows, n in ((old, -1), (supported(extent, new), 1)))
+    return Signed(UnionAll((lost, gained), (*extent.reader.names, COUNT)))
+
+
+def both_sides(extent: Extent, states: States) -> Relation:
+    """The changed groups as they were, lost, and as they are, gained. The extent is looked up once.
+
+    A group's states are added up over its row in the extent and its row in the change; over the first alone they are
+    what they were.
+    """
+    is_old, sign = f"{PREFIX}is_old", f"{PREFIX}sign"
+    old = matched(Scan(EXTENT, plain(extent.columns), State.BEFORE), CHANGED, extent.key)
+    sides = tuple(
+        Project(rows, (*((c, col(c)) for c in extent.columns), (is_old, literal(n))))
+        for rows, n in ((old, 1), (Scan(CHANGED, plain(extent.columns)), 0))
+    )
+    was = Scalar(exp.EQ(this=col(is_old).tree, expression=exp.Literal.number(1)))
+    measures = [Measure(s.name, s.update.value, col(s.name)) for s in states.all]
+    earlier = [
+        replace(m, name=f"{PREFIX}old_{m.name}", argument=Scalar(exp.If(this=was.tree, true=col(m.name).tree)))
+        for m in measures
+    ]
+    summed = Aggregate(
+        UnionAll(sides, (*extent.columns, is_old)),
+        tuple((k, col(k)) for k in extent.key),
+        (*measures, *earlier),
+        grouped=bool(extent.key),
+    )
+    either = Generate(summed, BOTH_SIGNS, (sign,))
+    lost = exp.LT(this=col(sign).tree, expression=exp.Literal.number(0))
+    values = tuple(
+        (m.name, Scalar(exp.If(this=lost, true=col(e.name).tree, false=col(m.name).tree)))
+        for m, e in zip(measures, earlier, strict=True)
+    )
+    rows = Project(either, (*((k, col(k)) for k in extent.key), *values, (sign, col(sign))))
+    shown = riding(extent.reader, supported(extent, rows), sign)
+    return Project(shown, (*((n, col(n)) for n in extent.reader.names), (COUNT, col(sign))))
+
+
+def supported(extent: Extent, rows: Relation) -> Relation:
+    """Without the groups that have no row; a global aggregate has always one."""
+    return Filter(rows, Scalar(exp.GT(this=col(COUNT).tree, expression=exp.Literal.number(0)))) if extent.key else rows
 
 
 def found(extent: Extent, changed: Relation) -> Relation:
@@ -110,17 +154,15 @@ def timed_view_delta(extent: Extent) -> Relation:
             tuple((c, col(c)) for c in moments),
             tuple(Measure(s, Function.SUM, col(f"{PREFIX}of_{s}")) for s in states),
         )
-        if not extent.key:
-            return summed
-        return Filter(summed, Scalar(exp.GT(this=col(COUNT).tree, expression=exp.Literal.number(0))))
+        return supported(extent, summed)
 
-    lost, gained = (rows_as(riding(extent.reader, at(earlier)), n) for earlier, n in ((exp.LT, -1), (exp.LTE, 1)))
+    lost, gained = (rows_as(riding(extent.reader, at(earlier), TICK), n) for earlier, n in ((exp.LT, -1), (exp.LTE, 1)))
     both = Signed(UnionAll((lost, gained), (*extent.reader.names, TICK, COUNT)))
     return keep(net(both), (*extent.reader.names, COUNT, TICK))
 
 
-def riding(reader: Relation, rows: Relation) -> Relation:
-    """The reader over rows that carry a tick, which rides along."""
+def riding(reader: Relation, rows: Relation, column: str) -> Relation:
+    """The reader over rows with one more column, which rides along."""
     shown = read(reader, rows)
     assert isinstance(shown, Project)
-    return Project(shown.source, (*shown.columns, (TICK, col(TICK))))
+    return Project(shown.source, (*shown.columns, (column, col(column))))

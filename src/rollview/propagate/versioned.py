@@ -132,10 +132,15 @@ class Versioned:
         compiled = self.compiled(view)
         assert compiled is not None
         delta = ViewDelta(self.lake, self.control, view)
-        moved = delta.layout.net_query(delta.query(self.span.since, self.span.upto))
+        since, upto = self.span.since, self.span.upto
+        moved: pa.Table | exp.Query = delta.layout.net_query(delta.query(since, upto))
+        if logged <= self.small_rows:
+            moved = delta.layout.net(delta.rows(since, upto))
         changed = self.states.keep(delta_view(view.name, CHANGED), moved)
-        before = self.states.extent_at(view, self.span.since)
-        query = emit(view_delta(compiled.extent), lambda scan: (changed if scan.table == CHANGED else before).copy())
+        before = self.states.extent_at(view, since)
+        query = emit(
+            view_delta(compiled.extent).relation, lambda scan: (changed if scan.table == CHANGED else before).copy()
+        )
         rows = elementary(self.lake.fetch(query)).select([*columns, COUNT])
         return self.bind_small(view, net(rows), logged)
 

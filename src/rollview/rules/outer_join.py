@@ -18,12 +18,23 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rollview.algebra.relation import OuterJoin, Project, Relation, keep, union
-from rollview.algebra.scalar import Scalar, col
+from rollview.algebra.relation import (
+    Aggregate,
+    Filter,
+    Function,
+    Measure,
+    OuterJoin,
+    Project,
+    Relation,
+    UnionAll,
+    keep,
+    union,
+)
+from rollview.algebra.scalar import Scalar, col, conjunction
 from rollview.deltas.signed import Signed
-from rollview.names import COUNT
-from rollview.rules.lookup import met, near
-from rollview.rules.partners import Side, turned
+from rollview.names import COUNT, PREFIX
+from rollview.rules.lookup import Condition, filtered, met, near
+from rollview.rules.partners import MOVED, Side, compare, is_unique, turned
 
 if TYPE_CHECKING:
     from rollview.algebra.schema import Tables
@@ -33,7 +44,10 @@ def outer_join_delta(node: OuterJoin, left: Side, right: Side, known: Tables, *,
     """The law above."""
     names = (*node.names, COUNT)
     parts: list[Relation] = []
-    if not right.delta.is_empty:
+    whole = completed(node, left.before, right, known) if not naive else None
+    if whole is not None:
+        parts.append(whole)
+    elif not right.delta.is_empty:
         parts.append(keep(driven(right.delta, left.before, node.predicate, keeps=node.keeps_right), names))
         if node.keeps_left:
             parts.append(padded(turned(left.before, right, node.predicate, known, naive=naive), names))
@@ -42,6 +56,37 @@ def outer_join_delta(node: OuterJoin, left: Side, right: Side, known: Tables, *,
         if node.keeps_right:
             parts.append(padded(turned(right.after, left, node.predicate, known, naive=naive), names))
     return Signed(union(tuple(parts), names))
+
+
+def completed(node: OuterJoin, left: Relation, right: Side, known: Tables) -> Relation | None:
+    """The first two terms of the law in one look-up, where the equalities fix a key of R and only L's rows are kept:
+
+        Δ_R(L ⟕ R) = L ⋈_{a=k} (ΔR ⊎ pads)
+
+    A value k of the key has at most one row of R in either state, so ΔR's counts at k add up to -1, 0 or 1, and `pads`
+    holds the padded row for k with the opposite of that.
+    """
+    condition = Condition.of(node.predicate, left.names, right.after.names)
+    if right.delta.is_empty or node.keeps_right or not node.keeps_left or condition.rest:
+        return None
+    if not is_unique(right.after, condition.equalities, known):
+        return None
+    changed = filtered(right.delta.relation, condition.right)
+    keys = tuple((f"{PREFIX}met_{i}", e.right) for i, e in enumerate(condition.equalities))
+    moved = Aggregate(changed, keys, (Measure(MOVED, Function.SUM, col(COUNT)),))
+    turning = Filter(moved, compare(exp.NEQ, MOVED))
+    names = right.after.names
+    met_keys = tuple((k, col(k)) for k, _ in keys)
+    missing = tuple((n, Scalar(exp.Null())) for n in names)
+    both = UnionAll(
+        (
+            Project(changed, (*keys, *((n, col(n)) for n in names), (COUNT, col(COUNT)))),
+            Project(turning, (*met_keys, *missing, (COUNT, Scalar(exp.Neg(this=col(MOVED).tree))))),
+        ),
+        (*(k for k, _ in keys), *names, COUNT),
+    )
+    same = conjunction(e.test(e.left, col(k)) for e, (k, _) in zip(condition.equalities, keys, strict=True))
+    return keep(met(both, filtered(left, condition.left), same), (*node.names, COUNT))
 
 
 def driven(delta: Signed, other: Relation, predicate: Scalar, *, keeps: bool) -> Relation:
