@@ -18,12 +18,13 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from rollview.algebra.relation import State, scans
+from rollview.algebra.relation import Relation, State, scans
 from rollview.apply.applied import Applied
 from rollview.apply.compact import compact
 from rollview.apply.held import held
 from rollview.apply.log import ViewLog
 from rollview.apply.merge import Applier, Change
+from rollview.capture.net import summed
 from rollview.catalog import ControlStore, HistoryRow
 from rollview.catalog.stored import Stored
 from rollview.errors import RecomputeRefused, RollviewError
@@ -223,16 +224,16 @@ class Refresh:
         assert self.compiled is not None and plan.change is not None
         extent = self.compiled.extent
         known = KnownKeys(lambda table, state: versioned.deltas[table].part(state), self.sizes)
-        small = all(d.rows is not None for d in versioned.deltas.values())
-        query = emit(restrict(plan.change, known), versioned.bind, lookups=small)
+        small = versioned.small
         applier = self.applier(span)
         fused = plan.kind is Kind.AGGREGATE and not plan.rederives and not log.needed and applier.is_small()
         if fused and extent.states is not None:
             with self.phase("apply"):
+                query = emit(restrict(plan.change, known), versioned.bind, lookups=small)
                 applied = applier.states(query, None, extent.key, extent.states.updates)
         else:
             with self.phase("compute"):
-                change = self.computed(query, versioned)
+                change = self.computed(plan, known, versioned)
             if change.rows is not None and not change.rows.num_rows:
                 return self.unchanged(log, span)
             settled: Applied | None = None
@@ -266,13 +267,19 @@ class Refresh:
             compact(self.lake, self.control, self.view, span.upto)
         return applied
 
-    def computed(self, query: exp.Query, versioned: Versioned) -> Change:
-        """The change on the driver if it is small, else kept inside Spark."""
-        if all(d.rows is not None for d in versioned.deltas.values()):
-            rows = self.lake.fetch(query, limit=self.limits.small_rows + 1)
+    def computed(self, plan: Maintenance, known: KnownKeys, versioned: Versioned) -> Change:
+        """The change on the driver if it is small, else kept inside Spark; net in either case."""
+        assert plan.change is not None
+
+        def query(change: Relation) -> exp.Query:
+            return emit(restrict(change, known), versioned.bind, lookups=versioned.small)
+
+        if versioned.small:
+            rows = self.lake.fetch(query(plan.gross or plan.change), limit=self.limits.small_rows + 1)
             if rows.num_rows <= self.limits.small_rows:
+                rows = summed(rows) if plan.gross is not None else rows
                 return Change(versioned.states.keep(CHANGE, rows), rows)
-        frame = self.lake.run(query).persist()
+        frame = self.lake.run(query(plan.change)).persist()
         return Change(versioned.states.keep(CHANGE, frame), None)
 
     def applier(self, span: Span) -> Applier:

@@ -24,10 +24,8 @@ from rollview.catalog.steps import Reach
 from rollview.errors import BadInput, RollviewError
 from rollview.lake.regions import KnownKeys
 from rollview.names import COUNT, TICK
-from rollview.plan.emit import emit
 from rollview.plan.extent import Kind
 from rollview.plan.maintain import Maintenance, maintain
-from rollview.plan.restrict import restrict
 from rollview.plan.timing import maintain_timed, summarised, timing
 from rollview.propagate.asked import can_be_asked
 from rollview.propagate.intervals import Interval, Target
@@ -136,23 +134,22 @@ class Roll(Refresh):
                 shapes = source.read(scans(self.compiled.definition))
             self.delta_rows = sum(d.rows.num_rows if d.rows is not None else d.logged for d in source.deltas.values())
             if exact:
-                plan = maintain_timed(self.compiled, shapes)
+                timed = maintain_timed(self.compiled, shapes)
+                plan = Maintenance(self.compiled.extent.kind, timed, inserts_only=False)
             else:
-                plan = maintain(self.compiled, shapes, {n: s.base for n, s in self.relations.items()}).change
-            if plan is not None and any(source.lost(scan) for scan in scans(plan)):
+                plan = maintain(self.compiled, shapes, {n: s.base for n, s in self.relations.items()})
+            if any(source.lost(scan) for scan in plan.scans):
                 raise BadInput(
                     f"a state of a table below {self.view.name} at tick {span.since} or {span.upto} has expired",
                     code="RV-SNAPSHOT-EXPIRED",
                     hint=f"wh.refresh({self.view.name!r})",
                 )
             rows: Any = None
-            if plan is not None:
+            if plan.change is not None:
                 self.sizes = {n: self.base_bytes(n) for n in self.compiled.reads}
                 known = KnownKeys(lambda table, state: source.deltas[table].part(state), self.sizes)
-                small = all(d.rows is not None for d in source.deltas.values())
-                query = emit(restrict(plan, known), source.bind, lookups=small)
                 with self.phase("compute"):
-                    change = self.computed(query, source)
+                    change = self.computed(plan, known, source)
                 rows = change.rows if change.rows is not None else self.lake.run(self.lake.select_all(change.name))
                 if not exact:
                     rows = self.stamped(rows, span.upto)

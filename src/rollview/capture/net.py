@@ -50,6 +50,14 @@ def counted(rows: pa.Table) -> pa.Table:
     return columns.take(pa.array(first)).append_column(COUNT, pa.array(totals[shown], pa.int64()))
 
 
+def summed(rows: pa.Table) -> pa.Table:
+    """Equal rows as one row with the sum of their counts, those that cancel left out."""
+    if not rows.num_rows:
+        return rows
+    total = counted(rows)
+    return total.filter(pc.not_equal(total.column(COUNT), 0))
+
+
 def unsigned_zero(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """0.0 for -0.0, which SQL holds equal."""
     return pc.add(column, pa.scalar(0, column.type)) if pa.types.is_floating(column.type) else column

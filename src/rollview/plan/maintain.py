@@ -36,6 +36,8 @@ class Maintenance:
     """an outer-join change table: a row with a negative count goes if it is there"""
     rederives: bool = False
     always: bool = False
+    gross: Relation | None = None
+    """the change before φ, where it is a net delta: who takes it to the driver can add it up there"""
 
     @property
     def scans(self) -> frozenset[Scan]:
@@ -52,17 +54,20 @@ def maintain(
         if source.is_empty:
             return Maintenance(extent.kind, None, inserts_only=False)
         grows, always = only_grows(view, source, shapes), naive or not extent.states.derived
-        change = aggregate_change(extent.aggregate, extent.states, source, grows=grows, always=always)
+        table = aggregate_change(extent.aggregate, extent.states, source, grows=grows, always=always)
         rederives = always or (bool(extent.states.extremes) and not grows)
-        return Maintenance(extent.kind, change.relation, inserts_only=False, rederives=rederives, always=always)
+        return Maintenance(extent.kind, table.relation, inserts_only=False, rederives=rederives, always=always)
     gain = outer_change(extent.rows, shapes, base) if extent.kind is Kind.KEYED and not naive else None
     if gain is not None and gain.key & set(extent.key):
-        return Maintenance(extent.kind, net(Signed(gain.change())), inserts_only=False, may_miss=True)
+        change = gain.change()
+        return Maintenance(extent.kind, net(Signed(change)), inserts_only=False, may_miss=True, gross=change)
     rows = delta(extent.rows, shapes, base, foreign_keys=foreign_keys, naive=naive)
     if rows.is_empty:
         return Maintenance(extent.kind, None, inserts_only=False)
     grows = only_grows(view, rows, shapes)
-    return Maintenance(extent.kind, rows.relation if grows else net(rows), inserts_only=grows)
+    if grows:
+        return Maintenance(extent.kind, rows.relation, inserts_only=True)
+    return Maintenance(extent.kind, net(rows), inserts_only=False, gross=rows.relation)
 
 
 def only_grows(view: CompiledView, change: Signed, shapes: Shapes) -> bool:

@@ -76,10 +76,10 @@ def both_sides(extent: Extent, states: States) -> Relation:
         Project(rows, (*((c, col(c)) for c in extent.columns), (is_old, literal(n))))
         for rows, n in ((old, 1), (Scan(CHANGED, plain(extent.columns)), 0))
     )
-    was = Scalar(exp.EQ(this=col(is_old).tree, expression=exp.Literal.number(1)))
+    was = exp.EQ(this=col(is_old).tree, expression=exp.Literal.number(1))
     measures = [Measure(s.name, s.update.value, col(s.name)) for s in states.all]
     earlier = [
-        replace(m, name=f"{PREFIX}old_{m.name}", argument=Scalar(exp.If(this=was.tree, true=col(m.name).tree)))
+        Measure(f"{PREFIX}old_{m.name}", m.function, Scalar(exp.If(this=was, true=col(m.name).tree, false=exp.null())))
         for m in measures
     ]
     summed = Aggregate(

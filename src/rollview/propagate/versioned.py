@@ -107,6 +107,11 @@ class Versioned:
             self.deltas[name] = self.delta(stored, columns, logged)
         return {name: d.shape for name, d in self.deltas.items() if d.shape.changed}
 
+    @property
+    def small(self) -> bool:
+        """Is every delta on the driver?"""
+        return all(d.rows is not None for d in self.deltas.values())
+
     def logged(self, stored: Stored) -> tuple[int, int]:
         """Rows gained and lost in the span, as the unit of work counted them; for a view, at most so many."""
         if stored.relation.kind == "view":
