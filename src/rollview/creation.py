@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from rollview.algebra.relation import Aggregate, Scan, scans, tables
+from rollview.apply.fold import laid_out_by as sorted_by
 from rollview.apply.fold import settle
 from rollview.catalog import ControlStore
 from rollview.catalog.stored import Stored, all_stored, stored
@@ -114,5 +115,5 @@ class Creation:
 
 def laid_out_by(scan: Scan, relation: Stored) -> set[str | None]:
     """The name of the column that a table's rows are sorted by first, if it is known and read."""
-    order = relation.definition.get("cluster") or relation.base.key or ()
-    return {name for column, name in scan.columns if order and column.lower() == order[0].lower()}
+    first = [c.lower() for c in sorted_by(relation)[:1]]
+    return {name for column, name in scan.columns if column.lower() in first}

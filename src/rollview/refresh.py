@@ -264,7 +264,7 @@ class Refresh:
         self.note(span.upto)
         reached("refresh.noted")
         with self.phase("compact"):
-            compact(self.lake, self.control, self.view, span.upto)
+            compact(self.lake, self.control, self.view, span.upto, self.order)
         return applied
 
     def computed(self, plan: Maintenance, known: KnownKeys, versioned: Versioned) -> Change:
@@ -282,6 +282,12 @@ class Refresh:
         frame = self.lake.run(query(plan.change)).persist()
         return Change(versioned.states.keep(CHANGE, frame), None)
 
+    @property
+    def order(self) -> tuple[str, ...]:
+        """What the rows of the extent are sorted by."""
+        extent = self.compiled.extent if self.compiled is not None else None
+        return extent.key if extent is not None and extent.kind is not Kind.BAG else ()
+
     def applier(self, span: Span) -> Applier:
         return Applier(self.lake, self.view.extent, self.properties(span), limits=self.limits, after=self.after)
 
@@ -291,7 +297,9 @@ class Refresh:
         if plan.kind is Kind.AGGREGATE and extent.states is not None:
             return applier.states(change.name, change.rows, extent.key, extent.states.updates)
         unique = plan.kind is Kind.KEYED
-        return applier.rows(change, extent.key, extent.columns, unique=unique, inserts_only=plan.inserts_only)
+        return applier.rows(
+            change, extent.key, extent.columns, unique=unique, inserts_only=plan.inserts_only, order=self.order
+        )
 
     def recompute(self, span: Span) -> Applied:
         """Everything from the base tables at the span's end, in one commit."""
@@ -300,13 +308,11 @@ class Refresh:
             with self.phase("recompute"):
                 if self.compiled is not None:
                     rows = self.lake.run(emit(self.compiled.extent.rows, lambda scan: states.at(scan.table, span.upto)))
-                    unique = self.compiled.extent.kind is not Kind.BAG
-                    order = self.compiled.extent.key if unique else ()
                 else:
-                    rows, order = self.lake.run(states.query(self.view.definition["sql"], span.upto)), ()
+                    rows = self.lake.run(states.query(self.view.definition["sql"], span.upto))
                 self.mark_break(span.upto)
                 reached("refresh.broken")
-                self.lake.overwrite(self.view.extent, rows, self.properties(span), order=order, after=self.after)
+                self.lake.overwrite(self.view.extent, rows, self.properties(span), order=self.order, after=self.after)
         finally:
             states.close()
         reached("refresh.recomputed")

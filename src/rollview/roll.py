@@ -24,7 +24,6 @@ from rollview.catalog.steps import Reach
 from rollview.errors import BadInput, RollviewError
 from rollview.lake.regions import KnownKeys
 from rollview.names import COUNT, TICK
-from rollview.plan.extent import Kind
 from rollview.plan.maintain import Maintenance, maintain
 from rollview.plan.timing import maintain_timed, summarised, timing
 from rollview.propagate.asked import can_be_asked
@@ -237,15 +236,14 @@ class Roll(Refresh):
         self.note(span.upto)
         reached("apply.noted")
         with self.phase("compact"):
-            compact(self.lake, self.control, self.view, span.upto)
+            compact(self.lake, self.control, self.view, span.upto, self.order)
         return applied
 
     def restored(self, span: Span, snapshot: int) -> Applied:
         """Back to a snapshot of the extent that is still there."""
         rows = self.lake.run(self.lake.select_all(versioned(self.view.extent.tree(), snapshot)))
-        order = self.compiled.extent.key if self.compiled and self.compiled.extent.kind is not Kind.BAG else ()
         with self.phase("apply"):
-            self.lake.overwrite(self.view.extent, rows, self.properties(span), order=order, after=self.after)
+            self.lake.overwrite(self.view.extent, rows, self.properties(span), order=self.order, after=self.after)
         reached("apply.rolled")
         self.note(span.upto)
         return Applied(self.lake.live_rows(self.view.extent), 0, 0)

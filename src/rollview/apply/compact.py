@@ -6,6 +6,8 @@ Iceberg `replace`), and large files are left alone, so the cost follows what was
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyiceberg.table.snapshots import Operation
 
 from rollview.catalog import ControlStore
@@ -18,11 +20,14 @@ FILES = 24
 SMALL_BYTES = 1024 * 1024
 
 
-def compact(lake: Lake, control: ControlStore, stored: Stored, tick: int) -> bool:
-    """Write the small files anew if there are many; the control database then points at the tidy snapshot."""
+def compact(lake: Lake, control: ControlStore, stored: Stored, tick: int, order: Sequence[str]) -> bool:
+    """Write the small files anew if there are many; the control database then points at the tidy snapshot.
+
+    Sorted, because what was changed together lies anywhere among the keys: unsorted, every look-up would read it all.
+    """
     if not fragmented(lake, stored.extent):
         return False
-    lake.compact(stored.extent, SMALL_BYTES)
+    lake.compact(stored.extent, SMALL_BYTES, order)
     reached("compact.rewritten")
     commit = lake.commit(stored.extent)
     if commit is not None and commit.snapshot_id is not None:

@@ -33,7 +33,7 @@ def fold(lake: Lake, control: ControlStore, stored: Stored, limits: Limits = USU
         snapshot = lake.commit(stored.extent)
         assert snapshot is not None and snapshot.snapshot_id is not None
         control.marks.record_extent(stored.name, tick, snapshot.snapshot_id)
-        compact(lake, control, stored, tick)
+        compact(lake, control, stored, tick, laid_out_by(stored))
         after = lake.unmoved(stored.extent, None).metadata.current_snapshot_id or 0
 
 
@@ -45,9 +45,14 @@ def settle(lake: Lake, control: ControlStore, stored: Stored, upto: int, limits:
             fold(lake, control, stored, limits)
 
 
+def laid_out_by(stored: Stored) -> tuple[str, ...]:
+    """The columns that a managed table's rows are sorted by."""
+    return tuple(stored.definition.get("cluster") or stored.base.key or ())
+
+
 def fold_tick(lake: Lake, stored: Stored, tick: int, change: TableChange, limits: Limits, after: int) -> None:
     columns = [c.name for c in stored.base.columns]
-    order = tuple(stored.definition.get("cluster") or stored.base.key or ())
+    order = laid_out_by(stored)
     properties = {PROPERTY_TICK: str(tick)}
     applier = Applier(lake, stored.extent, properties, limits=limits, after=after)
     small = change.inserted + change.deleted <= limits.small_rows
@@ -58,7 +63,7 @@ def fold_tick(lake: Lake, stored: Stored, tick: int, change: TableChange, limits
             lake.append(stored.extent, gained, properties, order=order, spread=not small, after=after)
             return
         key = stored.base.key or tuple(columns)
-        applier.rows(found, key, columns, unique=stored.base.key is not None, inserts_only=False)
+        applier.rows(found, key, columns, unique=stored.base.key is not None, inserts_only=False, order=order)
     finally:
         lake.unbind([FOLDING])
 

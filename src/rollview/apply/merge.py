@@ -157,11 +157,18 @@ class Applier:
     # --- rows -----------------------------------------------------------------------------------------
 
     def rows(
-        self, change: Change, key: Sequence[str], columns: Sequence[str], *, unique: bool, inserts_only: bool
+        self,
+        change: Change,
+        key: Sequence[str],
+        columns: Sequence[str],
+        *,
+        unique: bool,
+        inserts_only: bool,
+        order: Sequence[str] = (),
     ) -> Applied:
-        """Signed rows into a keyed or bag extent."""
+        """Signed rows into a keyed or bag extent, new ones sorted by `order`."""
         if inserts_only:
-            return self.append(change, columns)
+            return self.append(change, columns, order)
         near = regions(change.rows, key) if change.rows is not None else {}
         if self.few(change.rows, key):
             source: exp.Expr = change.name
@@ -179,12 +186,13 @@ class Applier:
             return self.split_frames(statement, gained)
         counts = rows.column(COUNT).to_numpy()
         fresh = rows.filter(pa.array(counts > 0)).select(list(columns))
-        return self.split(statement if (counts < 0).any() else None, fresh)
+        return self.split(statement if (counts < 0).any() else None, fresh, order)
 
-    def append(self, change: Change, columns: Sequence[str]) -> Applied:
+    def append(self, change: Change, columns: Sequence[str], order: Sequence[str]) -> Applied:
         fresh = self.selected(change, columns)
         fresh = fresh if change.rows is None else fresh.coalesce(1)
-        self.lake.append(self.extent, fresh, self.properties, after=self.after)
+        order = order if change.rows is not None else ()
+        self.lake.append(self.extent, fresh, self.properties, order=order, after=self.after)
         commit = self.lake.commit(self.extent)
         return Applied(commit.number("added-records") if commit else 0, 0, 0)
 
@@ -206,13 +214,13 @@ class Applier:
 
     # --- two commits, one publication -----------------------------------------------------------------
 
-    def split(self, matched: exp.Merge | None, fresh: pa.Table) -> Applied:
+    def split(self, matched: exp.Merge | None, fresh: pa.Table, order: Sequence[str]) -> Applied:
         frame = self.lake.spark.createDataFrame(fresh).coalesce(1) if fresh.num_rows else None
-        return self.split_frames(matched, frame)
+        return self.split_frames(matched, frame, order)
 
-    def split_frames(self, matched: exp.Merge | None, fresh) -> Applied:  # type: ignore[no-untyped-def]
+    def split_frames(self, matched: exp.Merge | None, fresh, order: Sequence[str] = ()) -> Applied:  # type: ignore[no-untyped-def]
         if matched is None and fresh is not None:
-            self.lake.append(self.extent, fresh, self.properties, after=self.after)
+            self.lake.append(self.extent, fresh, self.properties, order=order, after=self.after)
             return self.counted()
         if fresh is None and matched is not None:
             self.merge(matched)
@@ -223,7 +231,7 @@ class Applier:
         matched.set("this", exp.alias_(self.extent.tree(BRANCH), TARGET, table=True, quoted=True))
         self.lake.merge(matched, self.properties)
         reached("apply.matched")
-        self.lake.append(self.extent, fresh, self.properties, branch=BRANCH)
+        self.lake.append(self.extent, fresh, self.properties, order=order, branch=BRANCH)
         reached("apply.branch")
         self.lake.publish_branch(self.extent, BRANCH)
         return self.counted(parents=1)

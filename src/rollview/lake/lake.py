@@ -43,6 +43,9 @@ LOG_PROPERTIES = {
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "20",
     "commit.retry.num-retries": "0",  # who comes second has computed from what no longer holds
+    # A reader of the newest changes opens every manifest, so there must not be one for every commit.
+    "commit.manifest-merge.enabled": "true",
+    "commit.manifest.min-count-to-merge": "8",
 }
 EXTENT_PROPERTIES = {
     "format-version": "3",
@@ -421,8 +424,8 @@ class Lake:
                 hint="use upsert to replace rows by key",
             )
 
-    def compact(self, ref: TableRef, small_bytes: int) -> None:
-        """Write the files below a size into few; larger ones stay."""
+    def compact(self, ref: TableRef, small_bytes: int, order: Sequence[str]) -> None:
+        """Write the files below a size into few, sorted by `order`; larger ones stay."""
         options = {
             "target-file-size-bytes": str(64 * small_bytes),
             "min-file-size-bytes": str(small_bytes),
@@ -432,6 +435,11 @@ class Lake:
         pairs = [exp.Literal.string(text) for pair in options.items() for text in pair]
         name = sql(exp.Dot(this=ident(ref.namespace), expression=ident(ref.name)))
         given = {"table": exp.Literal.string(name), "options": exp.Anonymous(this="map", expressions=pairs)}
+        if order:
+            given |= {
+                "strategy": exp.Literal.string("sort"),
+                "sort_order": exp.Literal.string(", ".join(sql(ident(c)) for c in order)),
+            }
         arguments = [exp.Kwarg(this=exp.var(key), expression=value) for key, value in given.items()]
         rewrite = exp.Anonymous(this="rewrite_data_files", expressions=arguments)
         self.run("CALL " + sql(exp.Dot.build([ident(CATALOG), ident("system"), rewrite])))
