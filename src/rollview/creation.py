@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 from rollview.algebra.relation import Aggregate, Scan, scans, tables
 from rollview.apply.fold import laid_out_by as sorted_by
@@ -13,8 +15,9 @@ from rollview.errors import RollviewError
 from rollview.lake.lake import Lake
 from rollview.limits import Limits
 from rollview.names import part_view
+from rollview.plan.parts import references
 from rollview.propagate.states import PRESENT
-from rollview.registry import PATIENCE, Registry
+from rollview.registry import PATIENCE, Registry, plain
 from rollview.report import Report
 from rollview.status import ready
 from rollview.views import Views
@@ -52,22 +55,24 @@ class Creation:
         refused: set[str] = set()
         while policy != "full" and (part := self.next_part(text, made, refused)) is not None:
             name = part_view(view, len(made) + 1)
+            bases = {n: s.base for n, s in all_stored(self.control).items()}
+            known = {"part_of": view.lower(), "foreign_keys": plain(references(part[1], bases))}
             try:
                 with self.registry.making(name, part=True):
-                    self.made(name, part, policy, {}, part_of=view.lower())
+                    self.made(name, part[0], policy, {}, known)
             except RollviewError:
-                refused.add(part)
+                refused.add(part[0])
             else:
-                made[part] = name
+                made[part[0]] = name
         return made
 
-    def next_part(self, text: str, made: Parts, refused: set[str]) -> str | None:
+    def next_part(self, text: str, made: Parts, refused: set[str]) -> tuple[str, Aggregate] | None:
         relations = all_stored(self.control)
-        found: list[str] = []
+        found: list[tuple[str, Aggregate]] = []
 
         def kept(part: str, groups: Aggregate) -> str | None:
             if part not in made and part not in refused and self.worth(groups, relations):
-                found.append(part)
+                found.append((part, groups))
             return made.get(part)
 
         self.views.check(text, "incremental", relations, kept)
@@ -87,7 +92,9 @@ class Creation:
             return int(relation.definition.get("bytes", 0))
         return self.lake.bytes(relation.extent)
 
-    def made(self, name: str, text: str, policy: str, parts: Parts, part_of: str | None = None) -> Report:
+    def made(
+        self, name: str, text: str, policy: str, parts: Parts, known: Mapping[str, Any] = MappingProxyType({})
+    ) -> Report:
         """Views below log their changes before the tick is chosen at which the new one starts."""
         relations = all_stored(self.control)
         checked = self.views.check(text, policy, relations, lambda part, _: parts.get(part))
@@ -105,7 +112,9 @@ class Creation:
                 settle(self.lake, self.control, relations[table], tick, self.limits)
 
         def create(tick: int) -> Report:
-            return self.views.create(name, text, policy, checked, relations, reads, tick, parts=parts, part_of=part_of)
+            return self.views.create(
+                name, text, policy, checked, relations, reads, tick, {**known, "parts": dict(parts)}
+            )
 
         if any(relations[t].definition.get("access") == PRESENT for t in reads):
             with self.control.leases.hold("writer", wait=PATIENCE):  # so that the present stays at one tick

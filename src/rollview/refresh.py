@@ -84,6 +84,8 @@ class Refresh:
         self.sizes: dict[str, int] = {}
         self.after: int | None = None
         """the extent's snapshot that the refresh goes on from"""
+        self.deferred = False
+        """is the change only logged, and applied some other time?"""
 
     # --- where the view stands ------------------------------------------------------------------------
 
@@ -101,9 +103,10 @@ class Refresh:
 
     # --- the command ----------------------------------------------------------------------------------
 
-    def run(self, upto: int) -> Report:
+    def run(self, upto: int, since: int | None = None) -> Report:
+        """One step to a tick, from the one that the extent holds or that its view delta has reached."""
         started, clock = datetime.now(UTC), time.perf_counter()
-        since = self.since()
+        since = self.since() if since is None else since
         span = Span(since, upto)
         if upto <= since:
             return Report(self.view.name, "none", None, since, since, seconds=time.perf_counter() - clock)
@@ -148,7 +151,8 @@ class Refresh:
     def unchanged(self, log: ViewLog, span: Span) -> Applied:
         """The extent is right as it is."""
         log.cover(span.since, span.upto)
-        self.note(span.upto)
+        if not self.deferred:
+            self.note(span.upto)
         return Applied(0, 0, 0)
 
     def changed(self, span: Span) -> bool:
@@ -170,7 +174,7 @@ class Refresh:
             return "RV-POLICY-FULL"
         if self.compiled is None:
             reason = str(self.view.definition["recompute_reason"])
-        elif not all(stands(self.control, r.name, t) for r in self.upstream_views() for t in (span.since, span.upto)):
+        elif not all(self.is_known(r, t) for r in self.upstream_views() for t in (span.since, span.upto)):
             reason = "RV-UPSTREAM-ELSEWHERE"
         elif not all(self.follows(r, span) for r in self.upstream_views()):
             reason = "RV-UPSTREAM-RECOMPUTED"
@@ -191,6 +195,13 @@ class Refresh:
                 hint="use policy 'incremental' or 'auto', or refresh with a full policy",
             )
         return reason
+
+    def is_known(self, view: Stored, tick: int) -> bool:
+        """Can a view below be read at a tick, as it is stored or rolled there by its view delta?"""
+        if stands(self.control, view.name, tick) is not None:
+            return True
+        delta = ViewDelta(self.lake, self.control, view)
+        return delta.kept and tick in delta.reach(self.control.marks.mark(view.name).applied_tick or 0)
 
     def follows(self, upstream: Stored, span: Span) -> bool:
         """Is the change of a view below known over the span?"""
@@ -254,6 +265,8 @@ class Refresh:
                         replaced=plan.rederives,
                     )
                 reached("refresh.logged")
+            if self.deferred and log.needed:
+                return Applied(0, 0, 0)
             with self.phase("apply"):
                 if settled is None:
                     applied = self.apply(applier, plan, change)

@@ -7,7 +7,7 @@ refreshes it holds its lease, so what is neither ready nor held was left behind 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -134,15 +134,12 @@ class Registry:
         return ForeignKey((names[column.lower()],), parent.name.lower(), parent.key)
 
     def register(self, kind: Any, base: BaseTable, definition: dict[str, Any]) -> Relation:
-        references = [
-            {"columns": list(f.columns), "table": f.table, "referenced": list(f.referenced)} for f in base.foreign_keys
-        ]
         return self.control.relations.create(
             base.name,
             kind,
             [ColumnInfo(c.name, c.type, c.nullable) for c in base.columns],
             key=base.key,
-            definition={**definition, "foreign_keys": references},
+            definition={**definition, "foreign_keys": plain(base.foreign_keys)},
             created_tick=self.control.ticks.last_tick(),
         )
 
@@ -190,6 +187,11 @@ class Registry:
             if relation.state != "ready" or self.control.relations.find(owner) is None:
                 with suppress(SourceError), self.lease(owner, wait=0.0):  # held: somebody is at it
                     self.drop_unfinished(owner)
+
+
+def plain(references: Iterable[ForeignKey]) -> list[dict[str, Any]]:
+    """Foreign keys as a definition holds them."""
+    return [{"columns": list(f.columns), "table": f.table, "referenced": list(f.referenced)} for f in references]
 
 
 def refuse_unfit(schema: Schema) -> None:

@@ -39,6 +39,9 @@ from rollview.refresh import CHANGE, Refresh
 from rollview.report import Report
 from rollview.steps import reached
 
+WAITING, WAITING_SHARE = 1_000, 0.2
+"""changes of a part that may wait: so many, or this share of its groups"""
+
 
 class Roll(Refresh):
     """Propagation and application of one view; the caller holds its lease."""
@@ -170,9 +173,7 @@ class Roll(Refresh):
                 hint=f"wh.refresh({self.view.name!r})",
             )
         for below in self.upstream_views():
-            if not self.follows(below, span) or not all(
-                stands(self.control, below.name, t) for t in (span.since, span.upto)
-            ):
+            if not self.follows(below, span) or not all(self.is_known(below, t) for t in (span.since, span.upto)):
                 raise BadInput(
                     f"{below.name} does not stand at ticks {span.since} and {span.upto}, or was recomputed in between",
                     code="RV-UPSTREAM-ELSEWHERE",
@@ -273,6 +274,21 @@ class Roll(Refresh):
         )
 
     # --- refresh over a view delta that is ahead ------------------------------------------------------
+
+    def advance(self, upto: int) -> Report:
+        """For a part: its changes are logged, for the view that reads them; its extent follows now and then.
+
+        Until then whoever reads it adds the two up, so what waits is bounded by a share of the groups that are there.
+        """
+        if not self.delta.kept or self.policy == "full":
+            return self.refresh_to(upto)
+        applied = self.since()
+        mark = self.delta.reach(applied).high
+        waiting = self.delta.count(applied, mark)
+        if waiting > max(WAITING, self.lake.live_rows(self.view.extent) * WAITING_SHARE):
+            return self.refresh_to(upto)
+        self.deferred = True
+        return self.run(upto, mark)
 
     def refresh_to(self, upto: int) -> Report:
         """A refresh goes on from the view delta where there is one, and past it where it must."""

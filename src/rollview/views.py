@@ -114,9 +114,7 @@ class Views:
         relations: Mapping[str, Stored],
         reads: Sequence[str],
         tick: int,
-        *,
-        parts: Mapping[str, str],
-        part_of: str | None = None,
+        known: Mapping[str, Any],
     ) -> Report:
         """Register, compute, show: in this order, so that a crash leaves something that recovery can drop."""
         started, clock = datetime.now(UTC), time.perf_counter()
@@ -130,8 +128,7 @@ class Views:
             "recompute_reason": reason,
             "uses": columns_used(compiled),
             "fingerprint": fingerprint(text, tuple(c.name for c in output)),
-            "parts": dict(parts),
-            "part_of": part_of,
+            **known,
         }
         relation = self.control.relations.create(
             name,

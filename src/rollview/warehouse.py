@@ -205,7 +205,8 @@ class Warehouse:
         reports: dict[str, Report] = {}
         for name in needed:
             asked = not wanted or owners.get(name, name) in wanted
-            reports[name] = self._refresh_one(name, upto, policy if asked else None)
+            refreshed = self._advance if name in owners else self._refresh_one
+            reports[name] = refreshed(name, upto, policy if asked else None)
         for part, owner in owners.items():
             reports[owner] = reports[owner].with_part(reports.pop(part))
         if len(names) == 1:
@@ -438,6 +439,16 @@ class Warehouse:
                 self._views.start_delta(roll.view, roll.relations)
                 roll = self._roll(name.lower(), policy)
             return roll.refresh_to(upto)
+
+    def _advance(self, part: str, upto: int, policy: str | None = None) -> Report:
+        """A part is ready for its view when its changes are logged."""
+        mark = self._control.marks.mark(part)
+        known = max(mark.applied_tick or 0, mark.high_water_mark or 0)
+        if known >= upto:
+            return Report(part, "none", None, known, known)
+        self._settle(part, upto)
+        with self._registry.lease(part):
+            return self._roll(part, policy).advance(upto)
 
     def _refresh_below(self, views: Sequence[str], tick: int) -> None:
         for name in self._needed(views):

@@ -14,6 +14,7 @@ from tests.steps import Rows, Step
 from rollview.algebra.interpreter import evaluate
 from rollview.algebra.schema import BaseTable
 from rollview.plan.compile import CompiledView, compile_view
+from rollview.plan.parts import references
 
 if TYPE_CHECKING:
     from rollview.algebra.relation import Aggregate
@@ -29,24 +30,25 @@ class Parts:
         self.tables = dict(tables)
         self.names: dict[str, str] = {}
         self.views: dict[str, CompiledView] = {}
-        self.found: list[str] = []
+        self.found: list[tuple[str, Aggregate]] = []
         while True:
             self.found.clear()
             view = compile_view(sql, self.tables, PureTyper(self.tables), self.kept)
             if not self.found:
                 break
-            self.store(self.found[0])
+            self.store(*self.found[0])
         self.subject = Subject(sql, self.tables, view, PureTyper(tables).written(sql))
 
     def kept(self, text: str, groups: Aggregate) -> str | None:
         if text not in self.names:
-            self.found.append(text)
+            self.found.append((text, groups))
         return self.names.get(text)
 
-    def store(self, text: str) -> None:
+    def store(self, text: str, groups: Aggregate) -> None:
         name = self.names[text] = f"__part{len(self.names) + 1}"
         view = self.views[name] = compile_view(text, self.tables, PureTyper(self.tables))
-        self.tables[name] = BaseTable(name, view.output, view.extent.visible_key, (), nulls_in_key=True)
+        inherited = references(groups, self.tables)
+        self.tables[name] = BaseTable(name, view.output, view.extent.visible_key, inherited, nulls_in_key=True)
 
     def state(self, rows: Rows) -> Rows:
         """The rows of the parts beside those of the tables."""

@@ -32,9 +32,11 @@ from rollview.algebra.relation import (
     Scan,
     SemiJoin,
     rebuilt,
+    scans,
     tables,
 )
 from rollview.algebra.scalar import Scalar, col, conjunction
+from rollview.algebra.schema import ForeignKey
 from rollview.names import PREFIX
 from rollview.plan.emit import emit, sql, table
 from rollview.plan.extent import core
@@ -160,3 +162,15 @@ def seen(measure: Measure) -> Scalar:
         return value
     alone = exp.Literal.number(1 if measure.argument is None else 0)
     return Scalar(exp.Coalesce(this=value.tree, expressions=[alone]))
+
+
+def references(groups: Aggregate, base: Tables) -> tuple[ForeignKey, ...]:
+    """Foreign keys that groups inherit: a key that is nothing but a column that refers to a table."""
+    columns = {name: (s.table, c.lower()) for s in scans(groups.source) for c, name in s.columns}
+    read = [(name, columns[key.column]) for name, key in groups.keys if key.column in columns]
+    return tuple(
+        ForeignKey((name,), reference.table, reference.referenced)
+        for name, (table_name, column) in read
+        for reference in base[table_name].foreign_keys
+        if [c.lower() for c in reference.columns] == [column]
+    )

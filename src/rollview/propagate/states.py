@@ -18,6 +18,7 @@ from rollview.frontend.references import rebound
 from rollview.lake.arrow import arrow_schema
 from rollview.lake.lake import Lake, to_table
 from rollview.names import delta_view
+from rollview.plan.emit import ident
 from rollview.propagate.standing import stands
 from rollview.propagate.view_delta import ViewDelta
 
@@ -107,6 +108,25 @@ class States:
         if rolled is None:
             raise SourceError(f"{view.name} has no state at tick {tick}", code="RV-NO-STATE")
         return self.keep(delta_view(view.name, f"rolled{tick}"), rolled)
+
+    def summands_at(self, view: Stored, tick: int, small_rows: int) -> exp.Table:
+        """Rows that add up to the extent's at a tick: those of the extent, and of the view delta since.
+
+        At most `small_rows` of the latter are read on the driver."""
+        found = stands(self.control, view.name, tick)
+        mark = self.control.marks.mark(view.name)
+        if found is not None or mark.applied_tick is None or mark.extent_snapshot is None or tick < mark.applied_tick:
+            return self.extent_at(view, tick)
+        delta = ViewDelta(self.lake, self.control, view)
+        names = [exp.Column(this=ident(c)) for c in delta.layout.names]
+        here = exp.select(*names).from_(versioned(view.extent.tree(), mark.extent_snapshot))
+        span = (mark.applied_tick, tick)
+        waiting: Any = delta.query(*span)
+        if delta.count(*span) <= small_rows:
+            waiting = delta.layout.net(delta.rows(*span))
+        since = self.keep(delta_view(view.name, f"waiting{tick}"), waiting)
+        both = exp.Union(this=here, expression=exp.select(*(n.copy() for n in names)).from_(since), distinct=False)
+        return self.keep(delta_view(view.name, f"summands{tick}"), both)
 
     def rolled(self, view: Stored, tick: int) -> exp.Query | None:
         """The extent plus the view delta, if that leads to the tick. Nothing is applied."""

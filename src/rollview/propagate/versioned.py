@@ -142,7 +142,8 @@ class Versioned:
         if logged <= self.small_rows:
             moved = delta.layout.net(delta.rows(since, upto))
         changed = self.states.keep(delta_view(view.name, CHANGED), moved)
-        before = self.states.extent_at(view, since)
+        whole = compiled.extent.reads_all
+        before = self.states.extent_at(view, since) if whole else self.states.summands_at(view, since, self.small_rows)
         query = emit(
             view_delta(compiled.extent).relation, lambda scan: (changed if scan.table == CHANGED else before).copy()
         )

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from rollview.algebra import facts
 from rollview.algebra.relation import (
     Aggregate,
     Filter,
@@ -26,6 +27,7 @@ from rollview.algebra.relation import (
     OuterJoin,
     Project,
     Relation,
+    Scan,
     UnionAll,
     keep,
     union,
@@ -44,7 +46,7 @@ def outer_join_delta(node: OuterJoin, left: Side, right: Side, known: Tables, *,
     """The law above."""
     names = (*node.names, COUNT)
     parts: list[Relation] = []
-    whole = completed(node, left.before, right, known) if not naive else None
+    whole = completed(node, left, right, known) if not naive else None
     if whole is not None:
         parts.append(whole)
     elif not right.delta.is_empty:
@@ -58,15 +60,16 @@ def outer_join_delta(node: OuterJoin, left: Side, right: Side, known: Tables, *,
     return Signed(union(tuple(parts), names))
 
 
-def completed(node: OuterJoin, left: Relation, right: Side, known: Tables) -> Relation | None:
+def completed(node: OuterJoin, left: Side, right: Side, known: Tables) -> Relation | None:
     """The first two terms of the law in one look-up, where the equalities fix a key of R and only L's rows are kept:
 
         Δ_R(L ⟕ R) = L ⋈_{a=k} (ΔR ⊎ pads)
 
     A value k of the key has at most one row of R in either state, so ΔR's counts at k add up to -1, 0 or 1, and `pads`
-    holds the padded row for k with the opposite of that.
+    holds the padded row for k with the opposite of that. If R refers to L by a declared foreign key, L did not change
+    and nothing but its key is read, then every k but NULL is in L, and L need not be looked up.
     """
-    condition = Condition.of(node.predicate, left.names, right.after.names)
+    condition = Condition.of(node.predicate, left.before.names, right.after.names)
     if right.delta.is_empty or node.keeps_right or not node.keeps_left or condition.rest:
         return None
     if not is_unique(right.after, condition.equalities, known):
@@ -86,7 +89,20 @@ def completed(node: OuterJoin, left: Relation, right: Side, known: Tables) -> Re
         (*(k for k, _ in keys), *names, COUNT),
     )
     same = conjunction(e.test(e.left, col(k)) for e, (k, _) in zip(condition.equalities, keys, strict=True))
-    return keep(met(both, filtered(left, condition.left), same), (*node.names, COUNT))
+    if left.delta.is_empty and is_referred_to(left.before, right.after, condition, known):
+        own = {str(e.left.column): col(k) for e, (k, _) in zip(condition.equalities, keys, strict=True)}
+        there = conjunction(Scalar(exp.Not(this=exp.Is(this=k.tree, expression=exp.Null()))) for k in own.values())
+        assert there is not None
+        return Project(Filter(both, there), tuple((n, own.get(n, col(n))) for n in (*node.names, COUNT)))
+    return keep(met(both, filtered(left.before, condition.left), same), (*node.names, COUNT))
+
+
+def is_referred_to(parent: Relation, child: Relation, condition: Condition, known: Tables) -> bool:
+    """Is the parent a whole table of which only the key is read, and the child one that refers to it?"""
+    if not isinstance(parent, Scan) or not isinstance(child, Scan) or condition.left:
+        return False
+    pairs = [(e.left.column or "", e.right.column or "") for e in condition.equalities if not e.null_safe]
+    return {a for a, _ in pairs} == set(parent.names) and facts.refers(child, parent, pairs, known)
 
 
 def driven(delta: Signed, other: Relation, predicate: Scalar, *, keeps: bool) -> Relation:
