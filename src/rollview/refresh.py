@@ -365,11 +365,18 @@ class Refresh:
         extent = self.lake.bytes(self.view.extent)
         merged = 0 if plan.inserts_only else min(extent, 40_000 * max(1, self.delta_rows))
         work = Work(self.delta_rows, sum(sizes.values()), looked_up, extent, merged)
-        rows = self.control.history.refreshes(self.view.name, limit=20)
+        rows = self.history()
         seen = [
-            [(r.predicted_cost, r.actual_cost) for r in rows if r.strategy == s] for s in ("incremental", "recompute")
+            [(r.predicted_cost, r.actual_cost) for r in rows if r.strategy in s]
+            for s in (("incremental",), ("recompute", "create"))
         ]
         self.predicted = estimate(work, *scales(*seen))
+
+    def history(self) -> list[HistoryRow]:
+        """Past refreshes, the newest first, back to the creation; a view of the same name may have been before it."""
+        rows = self.control.history.refreshes(self.view.name)
+        made = next((i for i, r in enumerate(rows) if r.strategy == "create"), len(rows))
+        return list(rows[: made + 1])
 
     def base_bytes(self, name: str) -> int:
         stored = self.relations[name]

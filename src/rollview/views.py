@@ -24,6 +24,7 @@ from rollview.lake.lake import EXTENT_PROPERTIES, LOG_PROPERTIES, Lake
 from rollview.lake.typer import SparkTyper
 from rollview.names import PROPERTY_PLAN, PROPERTY_TICK, PROPERTY_VIEW
 from rollview.plan.compile import CompiledView, check_output, compile_view
+from rollview.plan.cost import Work, estimate
 from rollview.plan.emit import emit, sql
 from rollview.plan.extent import Kind
 from rollview.plan.parts import Kept, nothing_kept
@@ -163,9 +164,17 @@ class Views:
                 upto=tick,
                 inserted=rows,
                 jobs=jobs.count,
+                predicted_cost=self.predicted(view, relations, reads),
+                actual_cost=seconds,
             )
         )
         return Report(name, "recompute", reason, 0, tick, inserted=rows, seconds=seconds, jobs=jobs.count)
+
+    def predicted(self, view: Stored, relations: Mapping[str, Stored], reads: Sequence[str]) -> float:
+        """What the cost model says of the creation, which was the first recompute."""
+        read = sum(self.lake.bytes(relations[n].extent) for n in reads if relations[n].relation.kind != "attached")
+        read += sum(int(relations[n].definition.get("bytes", 0)) for n in reads)
+        return estimate(Work(0, read, 0, self.lake.bytes(view.extent), 0)).recompute
 
     def start_logging(self, upstream: Stored, relations: Mapping[str, Stored]) -> None:
         """A view that another view reads keeps its own view delta from now on."""

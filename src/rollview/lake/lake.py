@@ -320,8 +320,17 @@ class Lake:
         after: int | None = None,
     ) -> None:
         """Replace all rows in one commit, laid out by `order`."""
-        frame = rows.orderBy(*(F.col(sql(ident(c))) for c in order)) if order else rows
-        writer = fenced(frame.writeTo(ref.quoted()), properties, after)
+        if not order:
+            self.overwrite_as_is(ref, rows, properties, after)
+            return
+        kept = rows.persist()  # to sort, Spark looks at all rows twice
+        try:
+            self.overwrite_as_is(ref, kept.orderBy(*(F.col(sql(ident(c))) for c in order)), properties, after)
+        finally:
+            kept.unpersist()
+
+    def overwrite_as_is(self, ref: TableRef, rows: DataFrame, properties: Mapping[str, str], after: int | None) -> None:
+        writer = fenced(rows.writeTo(ref.quoted()), properties, after)
         with translated("overwrite"):
             writer.overwrite(F.lit(True))
 
@@ -358,7 +367,7 @@ class Lake:
         frame = rows.coalesce(1)
         if order:
             frame = frame.sortWithinPartitions(*(F.col(sql(ident(c))) for c in order))
-        self.overwrite(ref, frame, properties, after=after)
+        self.overwrite_as_is(ref, frame, properties, after)
 
     def merge(self, statement: exp.Merge, properties: Mapping[str, str]) -> None:
         """A MERGE whose commit carries the properties. Spark takes them from the session, so one at a time."""

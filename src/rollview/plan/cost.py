@@ -3,7 +3,9 @@
     incremental = start + rows of the deltas + bytes of base tables looked up + bytes of the extent merged
     recompute   = start + bytes of all base tables + bytes of the extent written
 
-The rates are guesses; each view's own history scales them, per strategy. Only the comparison of the two matters.
+The rates are guesses; each view's own history scales them, per strategy. Only the comparison of the two matters. A
+look-up reads few columns and skips what no changed key can be in, so it is guessed cheap: where that is wrong, the
+first refreshes show it, and where it is right, nobody would ever know had they not been tried.
 """
 
 from __future__ import annotations
@@ -14,10 +16,11 @@ from dataclasses import dataclass
 START = 0.4
 PER_DELTA_ROW = 6e-6
 PER_BYTE_READ = 1.2e-8
+PER_BYTE_LOOKED_UP = 0.3e-8
 PER_BYTE_MERGED = 1.5e-8
 PER_BYTE_WRITTEN = 3e-8
 HISTORY = 5
-ENOUGH = 3
+ENOUGH = 2
 MARGIN = 0.5
 
 
@@ -49,7 +52,7 @@ def estimate(work: Work, incremental_scale: float = 1.0, recompute_scale: float 
     incremental = (
         START
         + work.delta_rows * PER_DELTA_ROW
-        + work.looked_up_bytes * PER_BYTE_READ
+        + work.looked_up_bytes * PER_BYTE_LOOKED_UP
         + work.merged_bytes * PER_BYTE_MERGED
     )
     recompute = START + work.base_bytes * PER_BYTE_READ + work.extent_bytes * PER_BYTE_WRITTEN
@@ -62,9 +65,10 @@ def scales(
     """actual / predicted of each strategy, from (predicted, actual) pairs, the newest first.
 
     The best of the last few, because the first refreshes of a session are slow for reasons of their own; and only if
-    both strategies have been seen, because otherwise one of them would be judged by its cold starts alone.
+    both strategies have been seen, an incremental refresh twice, because otherwise one of them would be judged by its
+    cold start alone. The creation of the view was a recompute.
     """
     ratios = [[a / p for p, a in pairs[:HISTORY] if p and a] for pairs in (incremental, recompute)]
-    if min(len(r) for r in ratios) < ENOUGH:
+    if len(ratios[0]) < ENOUGH or not ratios[1]:
         return 1.0, 1.0
     return min(ratios[0]), min(ratios[1])
