@@ -130,6 +130,6 @@ def test_a_view_goes_on_from_parts_that_are_ahead(wh: Warehouse, monkeypatch: py
         wh.refresh("best")
     monkeypatch.delenv(CRASH_AT)
     with rollview.open(wh.path, limits=PARTS) as other:
-        add_sales(other, 300 + ord(step[-2]))
+        add_sales(other, 300 + other.tick)
         refresh(other, "best")
         checked(other, "best", "__best_part1", "__best_part2")
