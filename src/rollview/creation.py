@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from rollview.algebra.relation import Aggregate, Scan, scans, tables
@@ -23,7 +22,7 @@ from rollview.status import ready
 from rollview.views import Views
 
 Parts = Mapping[str, str]
-"""the names under which parts are stored, by their texts"""
+"""by the texts of parts: the names under which they are stored, or why they are not"""
 
 
 class Creation:
@@ -47,26 +46,36 @@ class Creation:
         """brings views, and those below them, to a tick"""
 
     def view(self, name: str, text: str, policy: str) -> Report:
-        return self.made(name, text, policy, self.parts(name, text, policy))
+        parts, refused = self.parts(name, text, policy) if policy != "full" else ({}, {})
+        return self.made(name, text, policy, parts, {"refused_parts": refused} if refused else {})
 
-    def parts(self, view: str, text: str, policy: str) -> Parts:
-        """Store the inner groups that are worth it, the innermost first; one that is refused stays derived."""
+    def parts(self, view: str, text: str, policy: str) -> tuple[Parts, Parts]:
+        """Store the inner groups that are worth it, the innermost first. Others stay derived, for the reason given."""
         made: dict[str, str] = {}
-        refused: set[str] = set()
-        while policy != "full" and (part := self.next_part(text, made, refused)) is not None:
-            name = part_view(view, len(made) + 1)
+        refused: dict[str, str] = {}
+        while (part := self.next_part(text, made, refused)) is not None:
+            sql, groups = part
+            reason = self.refusal(sql, policy)
+            if reason is not None:
+                refused[sql] = reason
+                continue
+            name = made[sql] = part_view(view, len(made) + 1)
             bases = {n: s.base for n, s in all_stored(self.control).items()}
-            known = {"part_of": view.lower(), "foreign_keys": plain(references(part[1], bases))}
-            try:
-                with self.registry.making(name, part=True):
-                    self.made(name, part[0], policy, {}, known)
-            except RollviewError:
-                refused.add(part[0])
-            else:
-                made[part[0]] = name
-        return made
+            known = {"part_of": view.lower(), "foreign_keys": plain(references(groups, bases))}
+            with self.registry.making(name, part=True):
+                self.made(name, sql, policy, {}, known)
+        return made, refused
 
-    def next_part(self, text: str, made: Parts, refused: set[str]) -> tuple[str, Aggregate] | None:
+    def refusal(self, part: str, policy: str) -> str | None:
+        """Why groups are not stored. A sum that drifts must not: what is above compares it."""
+        try:
+            compiled, reason = self.views.check(part, policy, all_stored(self.control))
+        except RollviewError as error:
+            return error.code
+        states = compiled.extent.states if compiled is not None else None
+        return "RV-FLOAT-SUM" if states is not None and states.floating else reason
+
+    def next_part(self, text: str, made: Parts, refused: Parts) -> tuple[str, Aggregate] | None:
         relations = all_stored(self.control)
         found: list[tuple[str, Aggregate]] = []
 
@@ -92,9 +101,7 @@ class Creation:
             return int(relation.definition.get("bytes", 0))
         return self.lake.bytes(relation.extent)
 
-    def made(
-        self, name: str, text: str, policy: str, parts: Parts, known: Mapping[str, Any] = MappingProxyType({})
-    ) -> Report:
+    def made(self, name: str, text: str, policy: str, parts: Parts, known: Mapping[str, Any]) -> Report:
         """Views below log their changes before the tick is chosen at which the new one starts."""
         relations = all_stored(self.control)
         checked = self.views.check(text, policy, relations, lambda part, _: parts.get(part))

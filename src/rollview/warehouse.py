@@ -378,7 +378,9 @@ class Warehouse:
         bases: Tables = {n: s.base for n, s in relations.items()}
         views = {n for n, s in relations.items() if s.relation.kind == "view"}
         extents = {text: relations[part].extent for text, part in target.definition.get("parts", {}).items()}
-        parts = [StoredPart(text, self._lake.live_rows(e), self._lake.bytes(e)) for text, e in extents.items()]
+        parts = [str(StoredPart(text, self._lake.live_rows(e), self._lake.bytes(e))) for text, e in extents.items()]
+        refused = target.definition.get("refused_parts", {})
+        parts += [f"derived at each refresh ({code}): {text}" for text, code in refused.items()]
         compiled = self._views.compiled(target, relations)
         return explain(target, compiled, bases, last[0] if last else None, views, parts)
 

@@ -112,7 +112,7 @@ def explain(
     base: Tables,
     last: Any,
     views: Container[str] = (),
-    parts: Sequence[StoredPart] = (),
+    parts: Sequence[str] = (),
 ) -> Explanation:
     """`view` is the stored relation, `last` the newest row of its refresh history, `views` what else is a view."""
     policy = str(view.definition["policy"])
@@ -124,7 +124,7 @@ def explain(
     reasons += [reason(code) for code in (*compiled.notes, *([stops.reason] if stops.reason else []))]
     strategies = tuple(strategy(compiled, t, base) for t in sorted(compiled.reads))
     merged = sql(merge_of(compiled), pretty=True)
-    kept = "\n".join([stored(compiled), *map(str, parts)])
+    kept = "\n".join([stored(compiled), *parts])
     return Explanation(view.name, policy, tree(compiled.definition), kept, strategies, merged, reasons, cost(last))
 
 
