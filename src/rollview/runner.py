@@ -89,6 +89,8 @@ class Runner:
         for relation in self.control.relations.list(kind="view", state="ready"):
             if self.stopped.is_set() or self.role == "capture":
                 break
+            if relation.definition.get("part_of"):
+                continue  # its view takes it along
             worked |= self.tried(relation.name, lambda r=relation: self.turn(r))  # type: ignore[misc]
         return worked
 
