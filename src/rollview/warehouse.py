@@ -114,8 +114,7 @@ class Warehouse:
         self.close()
 
     def __repr__(self) -> str:
-        relations = self._control.relations.list(state="ready")
-        relations = [r for r in relations if not r.definition.get("part_of")]
+        relations = [r for r in self._control.relations.list(state="ready") if not r.definition.get("part_of")]
         views = sum(r.kind == "view" for r in relations)
         return f"<Warehouse {str(self.path)!r}: tick {self.tick}, {len(relations) - views} tables, {views} views>"
 
