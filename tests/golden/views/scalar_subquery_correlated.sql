@@ -86,14 +86,13 @@ SELECT
   `q_6`.`__count` AS `__count`
 FROM (
   SELECT
-    `q_5`.`id` AS `id`,
-    `q_5`.`city` AS `city`,
+    `stores`.`id` AS `id`,
+    `stores`.`city` AS `city`,
     COALESCE(`q_5`.`__rows_count`, 0) AS `n`,
     SUM(`q_5`.`__count`) AS `__count`
   FROM (
     SELECT
-      `stores`.`id` AS `id`,
-      `stores`.`city` AS `city`,
+      `p`.`k` AS `__met_0`,
       `p`.`k` AS `k`,
       IF(
         `p`.`__count` < 0,
@@ -102,22 +101,17 @@ FROM (
       ) AS `__rows_count`,
       `p`.`__count` AS `__count`
     FROM `__part` AS `p`
-    JOIN `after`.`stores` AS `stores`
-      ON `stores`.`id` = `p`.`k`
     WHERE
       IF(`p`.`__count` < 0, `p`.`__rows_before`, `p`.`__rows_after`) <> 0
     UNION ALL
     SELECT
-      `stores_2`.`id` AS `id`,
-      `stores_2`.`city` AS `city`,
+      `q_4`.`__met_0` AS `__met_0`,
       NULL AS `k`,
       NULL AS `__rows_count`,
-      (
-        -`q_4`.`__moved`
-      ) AS `__count`
+      -`q_4`.`__moved` AS `__count`
     FROM (
       SELECT
-        `p_2`.`k` AS `__partner_0`,
+        `p_2`.`k` AS `__met_0`,
         SUM(`p_2`.`__count`) AS `__moved`
       FROM `__part` AS `p_2`
       WHERE
@@ -125,14 +119,14 @@ FROM (
       GROUP BY
         `p_2`.`k`
     ) AS `q_4`
-    JOIN `after`.`stores` AS `stores_2`
-      ON `stores_2`.`id` = `q_4`.`__partner_0`
     WHERE
       `q_4`.`__moved` <> 0
   ) AS `q_5`
+  JOIN `after`.`stores` AS `stores`
+    ON `stores`.`id` = `q_5`.`__met_0`
   GROUP BY
-    `q_5`.`id`,
-    `q_5`.`city`,
+    `stores`.`id`,
+    `stores`.`city`,
     COALESCE(`q_5`.`__rows_count`, 0)
 ) AS `q_6`
 WHERE
