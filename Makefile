@@ -3,6 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+# Two processes, each with a Spark of its own, share the modules.
+PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help setup jars demo test check format bench lock clean
@@ -10,7 +12,7 @@ READY := .venv/.ready
 help:
 	@echo "make demo    a guided tour on a small warehouse"
 	@echo "make test    all tests (starts Spark, a small cluster and PostgreSQL)"
-	@echo "make check   lint, types and the short tests that need no Spark; a minute and a half"
+	@echo "make check   lint, types and the short tests that need no Spark; about a minute"
 	@echo "make format  format the code and sort the imports"
 	@echo "make bench   the benchmarks"
 	@echo "make lock    resolve the dependencies anew into requirements.lock"
@@ -32,13 +34,13 @@ demo: $(READY)
 	@$(BIN)/rollview demo
 
 test: $(READY)
-	@$(BIN)/pytest
+	@$(PYTEST)
 
 check: $(READY)
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/mypy
-	@$(BIN)/pytest -m "not spark and not long"
+	@$(PYTEST) -m "not spark and not long"
 
 format: $(READY)
 	@$(BIN)/ruff check --fix --quiet

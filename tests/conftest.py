@@ -1,4 +1,4 @@
-"""Fixtures that start servers, each at most once in a run and only when a test asks for it."""
+"""Fixtures that start servers, each at most once in a process and only when a test asks for it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEED_SPARK = tuple(TESTS / folder for folder in ("spark", "faults", "sources"))
 
 
 # The Sparks that tests start for themselves are short: what Java's second compiler makes of the code costs more there
-# than it saves. The one that the run shares does without this.
+# than it saves. The one that tests share does without this.
 JVM_OPTIONS = "ROLLVIEW_JVM_OPTIONS"
 SHORT = "-XX:TieredStopAtLevel=1"
 os.environ.setdefault(JVM_OPTIONS, SHORT)
@@ -30,14 +30,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Processes take whole modules in this order: those that need Spark, the long ones, then what fills up the end."""
     for item in items:
         if any(item.path.is_relative_to(folder) for folder in NEED_SPARK):
             item.add_marker(pytest.mark.spark)
+    long = {item.path for item in items if item.get_closest_marker("long")}
+    items.sort(key=lambda item: (item.get_closest_marker("spark") is None, item.path not in long))
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The one Spark of the run; its catalog `rollview` is a warehouse that the tests share."""
+    """The one Spark of the process; its catalog `rollview` is a warehouse that the tests share."""
     from rollview.lake.session import local_session
 
     warehouse = tmp_path_factory.mktemp("warehouse")
