@@ -23,6 +23,7 @@ JOINED = "SELECT a.k, a.x, b.y FROM a JOIN b ON a.k = b.k"
 SUMS = "SELECT a.k, SUM(a.x) AS x, COUNT(*) AS n FROM a JOIN b ON a.k = b.k GROUP BY a.k"
 TOP = "SELECT n, COUNT(*) AS k FROM sums GROUP BY n"
 NOW = "SELECT p.k, p.x, q.y FROM p JOIN q ON p.k = q.k"
+VERSIONED, PRESENT = ("a", "b"), ("p", "q")
 
 
 class Place:
@@ -33,11 +34,12 @@ class Place:
     def open(self) -> Warehouse:
         return rollview.open(self.path)
 
-    def change(self, wh: Warehouse, times: int = 1) -> None:
+    def change(self, wh: Warehouse, *pairs: tuple[str, str], times: int = 1) -> None:
+        """Transactions on tables that are joined in pairs."""
         for _ in range(times):
             self.turn += 1
             with wh.transaction() as tx:
-                for left, right in (("a", "b"), ("p", "q")):
+                for left, right in pairs:
                     tx.insert(left, [(self.turn % 3, self.turn), (1, 1)])
                     tx.insert(right, [(self.turn % 2, self.turn)])
                     tx.delete(left, where=f"x = {self.turn - 2}")
@@ -51,12 +53,12 @@ def place(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
             wh.create_table(name, f"k INT, {value} INT")
         for name, value in (("p", "x"), ("q", "y")):
             wh.create_table(name, f"k INT, {value} INT", access="present")
-        place.change(wh, 2)
+        place.change(wh, VERSIONED, PRESENT, times=2)
         for name, sql in (("joined", JOINED), ("sums", SUMS), ("top", TOP), ("now", NOW)):
             wh.create_view(name, sql)
     yield place
     with place.open() as wh:
-        place.change(wh)
+        place.change(wh, VERSIONED, PRESENT)
         wh.refresh()
         for name in ("joined", "sums", "top", "now"):
             verification = wh.verify(name)
@@ -72,10 +74,10 @@ def right(wh: Warehouse, *names: str) -> None:
 @pytest.mark.parametrize("step", ["start_delta.created", "propagate.appended"])
 def test_a_propagation_killed_anywhere_is_done_once(place: Place, crash: Ends, step: str) -> None:
     with place.open() as wh:
-        place.change(wh, 3)
+        place.change(wh, VERSIONED, times=3)
     crash(step, lambda: place.open().propagate("joined", step=1))
     with place.open() as wh:
-        place.change(wh)
+        place.change(wh, VERSIONED)
         wh.propagate("joined", step=2)
         for tick in (wh.tick - 1, wh.tick):
             wh.apply("joined", to=tick)
@@ -86,7 +88,7 @@ def test_a_propagation_killed_anywhere_is_done_once(place: Place, crash: Ends, s
 @pytest.mark.parametrize("view", ["joined", "sums"])
 def test_an_apply_killed_anywhere_is_done_once(place: Place, crash: Ends, step: str, view: str) -> None:
     with place.open() as wh:
-        place.change(wh, 2)
+        place.change(wh, VERSIONED, times=2)
         wh.propagate(view)
         before = {r["name"]: r["tick"] for r in wh.status()}[view]
     crash(step, lambda: place.open().apply(view))
@@ -103,7 +105,7 @@ def test_an_apply_killed_anywhere_is_done_once(place: Place, crash: Ends, step: 
 def test_a_view_delta_that_no_longer_holds_is_cut_once(place: Place, crash: Ends) -> None:
     with place.open() as wh:
         wh.refresh()
-        place.change(wh, 2)
+        place.change(wh, VERSIONED, times=2)
         wh.propagate("top")
         wh.refresh("top", to=wh.tick - 1, policy="full")
     crash("propagate.cut", lambda: place.open().propagate("top"))
@@ -116,13 +118,13 @@ def test_a_view_delta_that_no_longer_holds_is_cut_once(place: Place, crash: Ends
 @pytest.mark.parametrize("driver", ["rolling", "stepwise", "propagate"])
 def test_a_query_killed_anywhere_is_answered_once(place: Place, crash: Ends, step: str, driver: str) -> None:
     with place.open() as wh:
-        place.change(wh, 2)
+        place.change(wh, PRESENT, times=2)
     propagate: Callable[[], object] = lambda: place.open().propagate("now", step=1, driver=driver)  # noqa: E731
     crash(step, propagate)
     with place.open() as wh:
         if driver == "rolling":
             wh.maintain(keep=0.0)
-        place.change(wh)
+        place.change(wh, PRESENT)
     crash(step, propagate)
     with place.open() as wh:
         wh.propagate("now", driver=driver)
@@ -133,9 +135,9 @@ def test_a_query_killed_anywhere_is_answered_once(place: Place, crash: Ends, ste
 @pytest.mark.parametrize("step", MAINTAIN)
 def test_tidying_killed_anywhere_takes_nothing_that_is_needed(place: Place, crash: Ends, step: str) -> None:
     with place.open() as wh:
-        place.change(wh, 3)
+        place.change(wh, VERSIONED, PRESENT, times=3)
         wh.refresh()
-        place.change(wh)
+        place.change(wh, VERSIONED, PRESENT)
         wh.propagate("joined")
     crash(step, lambda: place.open().maintain(keep=0.0))
     with place.open() as wh:

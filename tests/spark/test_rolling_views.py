@@ -31,10 +31,10 @@ VIEWS = {
 LARGE = Limits(small_rows=0)
 
 
-def shop(path: Path, **options: object) -> Warehouse:
+def shop(path: Path, *views: str, **options: object) -> Warehouse:
     wh = open_shop(path, **options)
-    for name, sql in VIEWS.items():
-        wh.create_view(name, sql)
+    for view in views:
+        wh.create_view(view, VIEWS[view])
     return wh
 
 
@@ -62,7 +62,7 @@ def busy(wh: Warehouse, commits: int, seed: int = 1) -> None:
 
 @pytest.mark.parametrize("limits", [Limits(), LARGE], ids=["small", "large"])
 def test_a_view_is_rolled_to_any_tick_forward_and_back(spark: SparkSession, tmp_path: Path, limits: Limits) -> None:
-    with shop(tmp_path, limits=limits) as wh:
+    with shop(tmp_path, *VIEWS, limits=limits) as wh:
         start = wh.tick
         busy(wh, 4)
         ticks = range(start, wh.tick + 1)
@@ -83,7 +83,7 @@ def test_a_view_is_rolled_to_any_tick_forward_and_back(spark: SparkSession, tmp_
 
 
 def test_the_way_of_a_view_through_refresh_propagate_and_apply(spark: SparkSession, tmp_path: Path) -> None:
-    with shop(tmp_path) as wh:
+    with shop(tmp_path, "city_sales") as wh:
         first = wh.tick
         busy(wh, 3)
         wh.propagate("city_sales", upto=first + 2)
@@ -105,7 +105,7 @@ def test_the_way_of_a_view_through_refresh_propagate_and_apply(spark: SparkSessi
 
 
 def test_times_name_ticks(spark: SparkSession, tmp_path: Path) -> None:
-    with shop(tmp_path) as wh:
+    with shop(tmp_path, "city_sales") as wh:
         first = wh.tick
         busy(wh, 2)
         moment = wh._control.ticks.commit_time(first + 1)
@@ -117,7 +117,7 @@ def test_times_name_ticks(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_a_view_over_views_stops_where_those_have_stopped(spark: SparkSession, tmp_path: Path) -> None:
-    with shop(tmp_path) as wh:
+    with shop(tmp_path, "city_sales") as wh:
         wh.create_view("rich", "SELECT city, total FROM city_sales WHERE total > 50")
         start = wh.tick
         busy(wh, 3)
@@ -135,10 +135,11 @@ def test_a_view_over_views_stops_where_those_have_stopped(spark: SparkSession, t
 
 
 def test_changes_of_a_view_at_every_tick(spark: SparkSession, tmp_path: Path) -> None:
-    with shop(tmp_path) as wh:
+    views = ("city_sales", "cities", "totals")
+    with shop(tmp_path, *views) as wh:
         start = wh.tick
         busy(wh, 4)
-        for view in ("city_sales", "cities", "totals"):
+        for view in views:
             wh.propagate(view)
             state = Counter(rows(wh, view))
             right = by_tick({t: wh.table(view, at=t) for t in range(start + 1, wh.tick + 1)})
@@ -152,7 +153,7 @@ def test_changes_of_a_view_at_every_tick(spark: SparkSession, tmp_path: Path) ->
 
 
 def test_several_views_at_one_tick(spark: SparkSession, tmp_path: Path) -> None:
-    with shop(tmp_path) as wh:
+    with shop(tmp_path, "city_sales") as wh:
         start = wh.tick
         busy(wh, 3)
         wh.refresh("city_sales")
@@ -166,7 +167,7 @@ def test_propagating_is_one_action_and_no_merge(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its jobs are that of the query and those of the broadcasts that it waits for."""
-    with shop(tmp_path) as wh:
+    with shop(tmp_path, "city_sales") as wh:
         busy(wh, 1)
         wh.propagate("city_sales")
         busy(wh, 1, seed=2)
