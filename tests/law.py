@@ -66,7 +66,8 @@ class Subject:
 
     def maintenance(self, step: Step, *, foreign_keys: bool, shapes: Shapes | None = None) -> Maintenance:
         """Without foreign keys it is the naive plan altogether: what is affected is re-derived."""
-        given = step.shapes if shapes is None else shapes
+        changed = step.shapes if shapes is None else shapes
+        given = {name: shape for name, shape in changed.items() if name in self.view.reads}
         known = (frozenset(given.items()), foreign_keys)
         if known not in self.plans:
             plan = maintain(self.view, given, self.tables, foreign_keys=foreign_keys, naive=not foreign_keys)

@@ -1,4 +1,4 @@
-"""A seed is a view over declared tables and two histories, which makes two cases."""
+"""A seed is a view over declared tables and some histories. A case is a view and a history."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tests.law import Subject
 from tests.property.random_tables import declared, history
-from tests.property.random_views import Views
+from tests.property.random_views.views import Views
 from tests.steps import Rows, Step
 
 from rollview.rules.dispatch import Shape
@@ -29,11 +29,12 @@ class Case:
     histories: list[list[Rows]]
 
     @classmethod
-    def of(cls, seed: int) -> Case:
+    def of(cls, seed: int, *, shared: bool = False, narrow: bool = False, histories: int = HISTORIES) -> Case:
+        """`shared` and `narrow` as in tests/property/random_views."""
         rng = Random(seed)
         tables = declared(rng)
-        sql = Views(rng, tables).view()
-        return cls(seed, tables, sql, [history(rng, rng.randint(2, 4)) for _ in range(HISTORIES)])
+        sql = Views(rng, tables, shared=shared, narrow=narrow).view()
+        return cls(seed, tables, sql, [history(rng, rng.randint(2, 4)) for _ in range(histories)])
 
 
 def spans(states: list[Rows]) -> list[tuple[int, int]]:
@@ -42,11 +43,12 @@ def spans(states: list[Rows]) -> list[tuple[int, int]]:
     return [*pairwise(range(last + 1)), *([(0, last)] if last > 1 else [])]
 
 
-def check(case: Case) -> None:
+def check(case: Case) -> Subject:
     """The law on the interpreter, for every history."""
     subject = Subject.of(case.sql, case.tables)
     for states in case.histories:
         check_states(subject, states)
+    return subject
 
 
 def check_states(subject: Subject, states: list[Rows]) -> None:

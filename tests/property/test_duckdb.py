@@ -13,7 +13,7 @@ BATCH = 10
 @pytest.mark.parametrize("batch", range(-(-seeds(100) // 10 // BATCH)))
 def test_emitted_sql_keeps_the_law(batch: int) -> None:
     for seed in range(batch * BATCH, (batch + 1) * BATCH):
-        case = Case.of(seed)
+        case = Case.of(seed, shared=True)
         subject = Subject.of(case.sql, case.tables)
         for states in case.histories:
             try:

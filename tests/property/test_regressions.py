@@ -40,6 +40,10 @@ SETS_AND_GENERATORS = {
     "values_joined_in_parentheses": (
         "SELECT v.id FROM u JOIN ((VALUES (1), (2)) AS q(x) JOIN v ON q.x = v.id) ON u.y = q.x"
     ),
+    "values_joined_in_parentheses_of_a_query_with_qualify": (
+        "SELECT v.id FROM u JOIN ((VALUES (1), (2)) AS q(x) LEFT JOIN v ON q.x = v.id) ON u.y = q.x "
+        "QUALIFY COUNT(*) OVER (PARTITION BY v.id) > 1"
+    ),
     "a_view_that_never_changes": "SELECT 1 AS one, 'a' AS a",
     "constants_only": "SELECT k, COUNT(*) AS n FROM (VALUES (1), (1), (2)) AS q(k) GROUP BY k",
     "distinct_constants": "SELECT DISTINCT 1 AS one, 'a' AS a FROM u",
@@ -77,6 +81,10 @@ WINDOWS = {
     "windows_over_groups": (
         "SELECT x, SUM(y) AS t, SUM(SUM(y)) OVER (PARTITION BY COUNT(*)) AS tt, "
         "RANK() OVER (ORDER BY x NULLS LAST) AS n FROM u GROUP BY x"
+    ),
+    "windows_over_filtered_groups": (
+        "SELECT x, SUM(COUNT(*) FILTER (WHERE y > 1)) OVER () AS t, "
+        "SUM(SUM(y)) FILTER (WHERE COUNT(*) > 1) OVER () AS f FROM u GROUP BY x"
     ),
     "a_share_of_the_total": "SELECT id, a * 100 - SUM(a) OVER () AS rest FROM r",
     "an_alias_that_is_a_window": "SELECT id, COUNT(*) OVER (PARTITION BY a) AS n, n + 1 AS m FROM r",
@@ -302,7 +310,7 @@ SEEDS = [56, 93, 116, 124, 141, 243, 446]
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_seed(seed: int) -> None:
-    case = Case.of(seed)
+    case = Case.of(seed, shared=True)
     check(case)
     states = case.histories[0]
     check_on_duckdb(Subject.of(case.sql, case.tables), states, spans(states))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.property.random_tables import declared, history
-from tests.property.random_views import Views
+from tests.property.random_views.views import Views
 from tests.spark.histories import advance, create_tables
 
 import rollview

@@ -7,7 +7,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any
 
 from rollview.algebra.call import Call
@@ -21,6 +21,7 @@ Inputs = list[tuple[Any, int]]
 Values = list[Any]
 
 
+@lru_cache(maxsize=10_000)
 def compile_measure(measure: Measure, names: tuple[str, ...]) -> Callable[[Members], Any]:
     """A function from a group's rows to the value of the measure."""
     if measure.function is Function.CALL:

@@ -11,6 +11,7 @@ import operator
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -57,6 +58,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+@lru_cache(maxsize=10_000)
 def compile_scalar(scalar: Scalar, names: tuple[str, ...]) -> Compiled:
     """A function from a row (in the order of `names`) to the value."""
     return build(scalar.tree, {name: i for i, name in enumerate(names)})

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from rollview.algebra.aggregates import compile_measure
-from rollview.algebra.evaluate import Row, compile_scalar
+from rollview.algebra.evaluate import Compiled, Row, compile_scalar
 from rollview.algebra.generators import compile_generator
 from rollview.algebra.relation import (
     Aggregate,
@@ -37,34 +38,46 @@ Source = Callable[[str, State], tuple[tuple[str, ...], Bag]]
 
 
 def evaluate(node: Relation, source: Source) -> Bag:
-    """The rows of a relation, given the rows of the base tables."""
+    """The rows of a relation, given the rows of the base tables; a shared part is evaluated once."""
+    known: dict[int, Bag] = {}
+
+    def rows(part: Relation) -> Bag:
+        if id(part) not in known:
+            known[id(part)] = operate(part, rows, source)
+        return known[id(part)]
+
+    return rows(node)
+
+
+def operate(node: Relation, rows: Callable[[Relation], Bag], source: Source) -> Bag:
+    """The operator itself; `rows` are those of its operands."""
     match node:
         case Scan():
             return scan(node, source)
         case Filter():
             test = compile_scalar(node.predicate, node.source.names)
-            return Counter({r: n for r, n in evaluate(node.source, source).items() if test(r) is True})
+            return Counter({r: n for r, n in rows(node.source).items() if test(r) is True})
         case Project():
             functions = [compile_scalar(e, node.source.names) for _, e in node.columns]
             result: Bag = Counter()
-            for row, n in evaluate(node.source, source).items():
+            for row, n in rows(node.source).items():
                 result[tuple(f(row) for f in functions)] += n
             return result
         case Join() | SemiJoin() | AntiJoin() | MarkJoin() | OuterJoin():
-            return joined(node, evaluate(node.left, source), evaluate(node.right, source))
+            return joined(node, rows(node.left), rows(node.right))
         case UnionAll():
             total: Bag = Counter()
             for part in node.inputs:
-                total.update(evaluate(part, source))
+                total.update(rows(part))
             return total
         case Aggregate():
-            return aggregate(node, evaluate(node.source, source))
+            return aggregate(node, rows(node.source))
         case Values():
             return Counter(tuple(compile_scalar(v, ())(()) for v in row) for row in node.rows)
         case Window():
-            return windowed(node, evaluate(node.source, source))
+            return windowed(node, rows(node.source))
         case Generate():
-            return generate(node, evaluate(node.source, source))
+            return generate(node, rows(node.source))
 
 
 def scan(node: Scan, source: Source) -> Bag:
@@ -106,9 +119,7 @@ def matches(
     left_names: tuple[str, ...], right_names: tuple[str, ...], predicate: Scalar | None, left: Bag, right: Bag
 ) -> Bag:
     """The pairs that satisfy the predicate: nested loops, hashed on the first equality there is."""
-    parts = conjuncts(predicate)
-    tests = [compile_scalar(p, left_names + right_names) for p in parts]
-    pair = next((p for p in (sides(c, left_names, right_names) for c in parts) if p), None)
+    tests, pair = compile_predicate(predicate, left_names, right_names)
     result: Bag = Counter()
     if pair is None:
         buckets = {None: list(right.items())}
@@ -122,6 +133,16 @@ def matches(
             if n and m and all(test(both) is True for test in tests):
                 result[both] += n * m
     return result
+
+
+@lru_cache(maxsize=10_000)
+def compile_predicate(
+    predicate: Scalar | None, left_names: tuple[str, ...], right_names: tuple[str, ...]
+) -> tuple[list[Compiled], tuple[int, int] | None]:
+    """The tests of the predicate's conjuncts, and the places of the first two columns that it equates."""
+    parts, names = conjuncts(predicate), left_names + right_names
+    pair = next((p for p in (sides(c, left_names, right_names) for c in parts) if p), None)
+    return [compile_scalar(p, names) for p in parts], pair
 
 
 def sides(predicate: Scalar, left_names: tuple[str, ...], right_names: tuple[str, ...]) -> tuple[int, int] | None:

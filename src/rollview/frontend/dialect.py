@@ -34,3 +34,10 @@ class SparkSQL(Spark):
     class Generator(SparkGenerator):
         # what other dialects have in a SELECT and Spark lacks is never here, and the search for it takes long
         TRANSFORMS: ClassVar = {kind: f for kind, f in SparkGenerator.TRANSFORMS.items() if kind is not exp.Select}
+
+        def table_sql(self, expression: exp.Table, sep: str = " AS ") -> str:
+            """Values that are joined in parentheses keep their own."""
+            if isinstance(expression.this, exp.Values):
+                expression = expression.copy()
+                expression.set("this", exp.Paren(this=expression.this))
+            return super().table_sql(expression, sep)

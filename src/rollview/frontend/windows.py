@@ -28,6 +28,9 @@ class WindowCall(exp.Expression, exp.Func):
     is_var_len_args = True
 
 
+AROUND = (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)
+
+
 class Windows:
     """The window functions of one SELECT."""
 
@@ -93,15 +96,25 @@ class Windows:
 def called(window: exp.Expr) -> exp.Expr:
     """The function itself, without FILTER and IGNORE NULLS."""
     call: exp.Expr = window.this
-    while isinstance(call, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
+    while isinstance(call, AROUND):
         call = call.this
     return call
+
+
+def condition(window: exp.Expr) -> exp.Expr | None:
+    """The window function's own FILTER; an aggregate among its operands may have another."""
+    call: exp.Expr = window.this
+    while isinstance(call, AROUND):
+        if isinstance(call, exp.Filter):
+            return call.expression.this
+        call = call.this
+    return None
 
 
 def slots(window: exp.Window) -> Iterator[exp.Expr]:
     """The operands: what the function takes, its FILTER, PARTITION BY and ORDER BY."""
     yield from (a for a in called(window).iter_expressions() if not isinstance(a, exp.Star))
-    yield from (f.args["expression"].this for f in [window.this.find(exp.Filter)] if f is not None)
+    yield from (c for c in [condition(window)] if c is not None)
     yield from window.args.get("partition_by") or ()
     order = window.args.get("order")
     yield from (o.this for o in order.expressions) if order is not None else ()
