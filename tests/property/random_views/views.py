@@ -14,11 +14,15 @@ SET_OPERATIONS = (
 class Views(Groups):
     """Generates one view."""
 
+    @property
+    def deepest(self) -> int:
+        return 5 if self.narrow else 6
+
     def view(self) -> str:
         for _ in range(self.rng.choice((0, 0, 0, 1, 2))):
             body = self.query(self.rng.randint(0, 2))
             self.ctes.append((self.name("w"), body))
-        text = self.query(self.rng.randint(0, 5 if self.narrow else 6), top=True).sql
+        text = self.query(min(self.rng.randint(0, self.deepest) for _ in range(2)), top=True).sql
         if self.ctes:
             text = "WITH " + ", ".join(f"{name} AS ({q.sql})" for name, q in self.ctes) + " " + text
         return text
