@@ -10,6 +10,7 @@ Every failure is printed with its seed and its view, and the run goes on; what t
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 import time
 import traceback
@@ -99,6 +100,7 @@ def main() -> None:
     parser.add_argument("last", type=int, help="the seed before which the run ends")
     parser.add_argument("--narrow", action="store_true", help="only aggregates and outer joins over σ, π, ⋈ and ⊎")
     given = parser.parse_args()
+    gc.set_threshold(200_000, 20, 20)
     sys.exit(run(given.where, given.first, given.last, narrow=given.narrow).wrong > 0)
 
 
