@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from operator import itemgetter
 
 from rollview.algebra.aggregates import compile_measure
 from rollview.algebra.evaluate import Compiled, Row, compile_scalar
@@ -58,7 +59,7 @@ def operate(node: Relation, rows: Callable[[Relation], Bag], source: Source) -> 
             test = compile_scalar(node.predicate, node.source.names)
             return Counter({r: n for r, n in rows(node.source).items() if test(r) is True})
         case Project():
-            functions = [compile_scalar(e, node.source.names) for _, e in node.columns]
+            functions = [value_of(e, node.source.names) for _, e in node.columns]
             result: Bag = Counter()
             for row, n in rows(node.source).items():
                 result[tuple(f(row) for f in functions)] += n
@@ -78,6 +79,13 @@ def operate(node: Relation, rows: Callable[[Relation], Bag], source: Source) -> 
             return windowed(node, rows(node.source))
         case Generate():
             return generate(node, rows(node.source))
+
+
+def value_of(scalar: Scalar, names: tuple[str, ...]) -> Compiled:
+    """Most columns of a projection are simply passed on."""
+    return (
+        itemgetter(names.index(scalar.column)) if scalar.size == 1 and scalar.column else compile_scalar(scalar, names)
+    )
 
 
 def scan(node: Scan, source: Source) -> Bag:
@@ -169,7 +177,7 @@ def generate(node: Generate, rows: Bag) -> Bag:
 
 def aggregate(node: Aggregate, rows: Bag) -> Bag:
     names = node.source.names
-    keys = [compile_scalar(e, names) for _, e in node.keys]
+    keys = [value_of(e, names) for _, e in node.keys]
     measures = [compile_measure(m, names) for m in node.measures]
     groups: dict[Row, list[tuple[Row, int]]] = {} if node.grouped else {(): []}
     for row, n in rows.items():

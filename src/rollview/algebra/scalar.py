@@ -95,6 +95,8 @@ def replaced(tree: exp.Expr, mapping: Mapping[str, Scalar]) -> exp.Expr:
 
 
 def names_and_size(tree: exp.Expr) -> tuple[frozenset[str], int]:
+    if isinstance(tree, exp.Column):
+        return frozenset((tree.name,)), 1
     names, size, waiting = set(), 0, [tree]
     while waiting:
         node = waiting.pop()

@@ -101,20 +101,19 @@ def called(window: exp.Expr) -> exp.Expr:
     return call
 
 
-def condition(window: exp.Expr) -> exp.Expr | None:
+def conditions(window: exp.Expr) -> Iterator[exp.Expr]:
     """The window function's own FILTER; an aggregate among its operands may have another."""
     call: exp.Expr = window.this
     while isinstance(call, AROUND):
         if isinstance(call, exp.Filter):
-            return call.expression.this
+            yield call.expression.this
         call = call.this
-    return None
 
 
 def slots(window: exp.Window) -> Iterator[exp.Expr]:
     """The operands: what the function takes, its FILTER, PARTITION BY and ORDER BY."""
     yield from (a for a in called(window).iter_expressions() if not isinstance(a, exp.Star))
-    yield from (c for c in [condition(window)] if c is not None)
+    yield from conditions(window)
     yield from window.args.get("partition_by") or ()
     order = window.args.get("order")
     yield from (o.this for o in order.expressions) if order is not None else ()
