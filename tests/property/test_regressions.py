@@ -184,6 +184,9 @@ SPARK_ONLY = {
     ),
     "unpivot": "SELECT id, k, v FROM r UNPIVOT (v FOR k IN (a, b AS bb))",
     "unpivot_include_nulls": "SELECT * FROM r UNPIVOT INCLUDE NULLS (v FOR k IN (a, b))",
+    "what_an_extreme_determines_in_every_grouping_set": (
+        "SELECT a, b, MAX_BY(id - 1, id) AS m FROM r GROUP BY ROLLUP (a, b)"
+    ),
     "no_order_at_all": "SELECT x FROM u DISTRIBUTE BY x SORT BY y",
     "a_generator_in_the_select_list": "SELECT x, explode(array(y, 1)) AS e FROM u WHERE x > 0",
     "a_generator_with_a_place": "SELECT posexplode(array(y, 1)), x FROM u",

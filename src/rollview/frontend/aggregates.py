@@ -190,10 +190,11 @@ def determined(grouping: Grouping, tree: exp.Expr, call: Call) -> exp.Expr:
 
 
 def fixed(grouping: Grouping, value: Scalar, beside: list[Scalar]) -> bool:
-    """Do the group's keys, with the values of some expressions, determine the value?"""
-    given = frozenset(e.column for e in [*(e for _, e in grouping.keys), *beside] if e.column is not None)
-    if grouping.sets is not None or (not grouping.keys and not beside):
+    """Do the group's keys, with the values of some expressions, determine the value? A grouping set may lack a key."""
+    keys = [e for _, e in grouping.keys] if grouping.sets is None else []
+    if not keys and not beside:
         return False
+    given = frozenset(e.column for e in [*keys, *beside] if e.column is not None)
     return value.columns <= facts.determined(grouping.scope.relation, given, grouping.tables)
 
 
