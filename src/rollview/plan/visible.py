@@ -95,7 +95,7 @@ def both_sides(extent: Extent, states: States) -> Relation:
         for m, e in zip(measures, earlier, strict=True)
     )
     rows = Project(either, (*((k, col(k)) for k in extent.key), *values, (sign, col(sign))))
-    shown = riding(extent.reader, supported(extent, rows), sign)
+    shown = read(extent.reader, supported(extent, rows), sign)
     return Project(shown, (*((n, col(n)) for n in extent.reader.names), (COUNT, col(sign))))
 
 
@@ -115,17 +115,17 @@ def found(extent: Extent, changed: Relation) -> Relation:
     return UnionAll((gained, rows_as(SemiJoin(before, lost, same), -1)), changed.names)
 
 
-def read(reader: Relation, rows: Relation) -> Relation:
-    """The reader over other rows of the extent's form."""
+def read(reader: Relation, rows: Relation, *riding: str) -> Relation:
+    """The reader over other rows of the extent's form; further columns of theirs ride along."""
     match reader:
         case Scan():
             return rows
         case Filter():
-            return Filter(read(reader.source, rows), reader.predicate)
+            return Filter(read(reader.source, rows, *riding), reader.predicate)
         case Generate() | Window():
-            return replace(reader, source=read(reader.source, rows))
+            return replace(reader, source=read(reader.source, rows, *riding))
         case Project():
-            return Project(read(reader.source, rows), reader.columns)
+            return Project(read(reader.source, rows, *riding), (*reader.columns, *((c, col(c)) for c in riding)))
     raise TypeError(type(reader).__name__)
 
 
@@ -156,13 +156,9 @@ def timed_view_delta(extent: Extent) -> Relation:
         )
         return supported(extent, summed)
 
-    lost, gained = (rows_as(riding(extent.reader, at(earlier), TICK), n) for earlier, n in ((exp.LT, -1), (exp.LTE, 1)))
+    shown = (*extent.reader.names, TICK)
+    lost, gained = (
+        rows_as(keep(read(extent.reader, at(earlier), TICK), shown), n) for earlier, n in ((exp.LT, -1), (exp.LTE, 1))
+    )
     both = Signed(UnionAll((lost, gained), (*extent.reader.names, TICK, COUNT)))
     return keep(net(both), (*extent.reader.names, COUNT, TICK))
-
-
-def riding(reader: Relation, rows: Relation, column: str) -> Relation:
-    """The reader over rows with one more column, which rides along."""
-    shown = read(reader, rows)
-    assert isinstance(shown, Project)
-    return Project(shown.source, (*shown.columns, (column, col(column))))
