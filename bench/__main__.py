@@ -21,7 +21,11 @@ PARTS = {
     "tpch": [["bench.tpch", "1"]],
     "extreme": [["bench.extreme", "10000000"]],
     "one_row": [["bench.one_row", "200000"], ["bench.one_row", "2000000"]],
+    "propagate": [["bench.propagate", "100000"]],
+    "contention": [["bench.contention", "100"]],
 }
+RATIOS = ("example1", "large", "tpch")
+"""the parts that compare a refresh with a recompute"""
 
 
 def run(part: str) -> list[dict[str, Any]]:
@@ -36,7 +40,7 @@ def ratios(results: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
     """One row per view: refresh against recompute and against the hand-written MERGE."""
     rows = []
     for part, runs in results.items():
-        if part in ("one_row", "extreme"):
+        if part not in RATIOS:
             continue
         for one in runs:
             measured = one["measured"]
@@ -91,10 +95,15 @@ def show(results: dict[str, list[dict[str, Any]]]) -> None:
         small, big = (r["measured"] for r in results["one_row"])
         growth = big["bytes"] / max(1, small["bytes"])
         console.print(f"one changed row in a join view: tenfold base, {growth:.1f} times the bytes, {big['jobs']} jobs")
+    for one in results.get("propagate", ()):
+        console.print(f"a small change propagated, not applied: {one['ratio']:.2f} of a refresh")
+    for one in results.get("contention", ()):
+        longest, total = one["longest / target"], one["all / one big step"]
+        console.print(f"steps of a target duration: the longest {longest:.2f} of it, all {total:.2f} of one big step")
 
 
 def main(arguments: list[str]) -> None:
-    wanted = [a for a in arguments if not a.startswith("-")] or ["example1", "tpch", "extreme", "one_row"]
+    wanted = [a for a in arguments if not a.startswith("-")] or [p for p in PARTS if p != "large"]
     if "--large" in arguments:
         wanted.append("large")
     results: dict[str, list[dict[str, Any]]] = json.loads(OUT.read_text())["parts"] if OUT.exists() else {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rollview.apply.merge import BRANCHES
 from rollview.catalog import ControlStore
 from rollview.catalog.stored import Stored
 from rollview.lake.lake import Lake, TableRef
@@ -16,6 +15,7 @@ from rollview.steps import reached
 
 SAID = (PROPERTY_TICK, PROPERTY_SINCE, PROPERTY_EXACT, PROPERTY_ASKED)
 """what the latest commit of a log says is believed before the control database, so a tidy one repeats it"""
+FILES, GATHERED_BYTES = 24, 64 * 1024 * 1024
 
 
 def maintain(
@@ -46,21 +46,36 @@ def tidy(lake: Lake, control: ControlStore, stored: Stored, tick: int) -> None:
     if lake.exists(stored.log):
         if stored.relation.kind == "view":
             control.steps.forget(stored.name, below=tick)
-        forget_rows(lake, stored, tick)
+        tidy_log(lake, stored, tick)
     if stored.relation.kind != "attached":
         forget_snapshots(lake, control, stored, tick)
 
 
-def forget_rows(lake: Lake, stored: Stored, tick: int) -> None:
-    """Rows of the log with ticks at or below one; the commit says what the log's latest one said."""
-    condition = at_most(TICK, tick)
-    if not lake.rows_in(stored.log, condition):
-        return
+def tidy_log(lake: Lake, stored: Stored, tick: int) -> None:
+    """Rows at or below a tick go, and small files are gathered into one; the commits say what the latest one said."""
     latest = lake.commit(stored.log)
-    properties = {k: v for k, v in (latest.properties if latest else {}).items() if k in SAID}
-    lake.delete(stored.log, condition, properties)
-    reached("maintain.forgot")
-    lake.expire(stored.log, keep=())
+    said = {k: v for k, v in (latest.properties if latest else {}).items() if k in SAID}
+    condition = at_most(TICK, tick)
+    forgotten = bool(lake.rows_in(stored.log, condition))
+    if forgotten:
+        lake.delete(stored.log, condition, said)
+        reached("maintain.forgot")
+    gathered = scattered(lake, stored.log)
+    if gathered:
+        lake.gather(stored.log, TICK, said)
+        reached("maintain.gathered")
+    if forgotten or gathered:
+        lake.expire(stored.log, keep=())
+
+
+def scattered(lake: Lake, log: TableRef) -> bool:
+    """Many files, and not too much in them to be written anew at once."""
+    latest = lake.commit(log)
+    return (
+        latest is not None
+        and latest.number("total-data-files") >= FILES
+        and latest.number("total-files-size") <= GATHERED_BYTES
+    )
 
 
 def forget_snapshots(lake: Lake, control: ControlStore, stored: Stored, tick: int) -> None:
@@ -70,7 +85,7 @@ def forget_snapshots(lake: Lake, control: ControlStore, stored: Stored, tick: in
         return
     control.marks.forget_extents(stored.name, below=held.tick)
     reached("maintain.unmarked")
-    lake.drop_branches(stored.extent, BRANCHES)
+    lake.drop_branches(stored.extent)
     lake.expire(stored.extent, keep=[e.snapshot_id for e in control.marks.extents(stored.name)])
     reached("maintain.expired")
 

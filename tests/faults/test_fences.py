@@ -11,6 +11,7 @@ import rollview
 from rollview import Limits
 from rollview.catalog.schema import lease
 from rollview.errors import SourceError
+from rollview.lake.lake import Lake
 from rollview.propagate.versioned import Versioned
 from rollview.refresh import Refresh
 
@@ -58,38 +59,69 @@ def right(wh: Warehouse, view: str) -> None:
     assert verification.ok and verification.tick == wh.tick, verification
 
 
-def stalling(monkeypatch: pytest.MonkeyPatch, kind: type, method: str, meanwhile: Callable[[], object]) -> None:
-    """The next call of the method returns late: the lease is lost, and others have been at work."""
+def taken_over(wh: Warehouse, work: Callable[[Warehouse], object]) -> None:
+    """The leases are lost, and another process does the work."""
+    with wh._control._database.engine.begin() as connection:
+        connection.execute(delete(lease).where(lease.c.name.startswith("relation:")))
+    with rollview.open(wh.path, limits=wh._limits) as other:
+        work(other)
+
+
+def stalling(
+    monkeypatch: pytest.MonkeyPatch, kind: type, method: str, meanwhile: Callable[[], object], *, first: bool = False
+) -> None:
+    """The next call of the method returns late, or begins late: `meanwhile` others are at work."""
     real = getattr(kind, method)
 
     def slow(self: Any, *given: Any, **options: Any) -> Any:
         monkeypatch.setattr(kind, method, real)
+        if first:
+            meanwhile()
+            return real(self, *given, **options)
         made = real(self, *given, **options)
-        with self.control._database.engine.begin() as connection:
-            connection.execute(delete(lease).where(lease.c.name.startswith("relation:")))
         meanwhile()
         return made
 
     monkeypatch.setattr(kind, method, slow)
 
 
+def told(error: BaseException | None) -> list[str]:
+    """The codes of an error and of what it came of: a lost lease is found when a failure is written down."""
+    return [] if error is None else [getattr(error, "code", ""), *told(error.__context__)]
+
+
 @pytest.mark.parametrize("view", WAYS)
 def test_a_stalled_refresh_applies_nothing(path: Path, view: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    limits = WAYS[view][1]
-    with rollview.open(path, limits=limits) as wh, rollview.open(path, limits=limits) as other:
+    with rollview.open(path, limits=WAYS[view][1]) as wh:
         commit(wh)
-        stalling(monkeypatch, Refresh, "applier", lambda: other.refresh(view))
+        stalling(monkeypatch, Refresh, "applier", lambda: taken_over(wh, lambda other: other.refresh(view)))
         with pytest.raises(SourceError) as caught:
             wh.refresh(view)
         assert caught.value.code in ("RV-CONFLICT", "RV-LEASE-LOST") and caught.value.retryable
         right(wh, view)
 
 
+@pytest.mark.parametrize("moment", ["merge", "publish_branch"])
+@pytest.mark.parametrize("view", ["merged", "branched"])
+def test_a_merge_that_begins_late_is_not_published(
+    path: Path, view: str, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The check before a MERGE is not enough: others may write between it and the MERGE's own look at the extent."""
+    with rollview.open(path, limits=WAYS[view][1]) as wh:
+        commit(wh)
+        late = lambda: taken_over(wh, lambda other: other.refresh(view))  # noqa: E731
+        stalling(monkeypatch, Lake, moment, late, first=True)
+        with pytest.raises(SourceError) as caught:
+            wh.refresh(view)
+        assert "RV-CONFLICT" in told(caught.value) and caught.value.retryable
+        right(wh, view)
+
+
 @pytest.mark.parametrize("view", ["appended", "merged"])
 def test_a_stalled_propagation_stores_nothing(path: Path, view: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with rollview.open(path) as wh, rollview.open(path) as other:
+    with rollview.open(path) as wh:
         commit(wh)
-        stalling(monkeypatch, Versioned, "read", lambda: other.propagate(view))
+        stalling(monkeypatch, Versioned, "read", lambda: taken_over(wh, lambda other: other.propagate(view)))
         with pytest.raises(SourceError) as caught:
             wh.propagate(view)
         assert caught.value.code in ("RV-CONFLICT", "RV-LEASE-LOST")

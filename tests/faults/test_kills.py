@@ -51,7 +51,7 @@ CREATE_VIEW = (
 DROP = ("drop.marked", "drop.dropped", "drop.emptied")
 PROPAGATE = ("start_delta.created", "propagate.appended", "propagate.answered", "propagate.advanced")
 APPLY = ("apply.rolled", "apply.noted")
-MAINTAIN = ("maintain.forgot", "maintain.unmarked", "maintain.expired")
+MAINTAIN = ("maintain.forgot", "maintain.gathered", "maintain.unmarked", "maintain.expired")
 """tests/faults/test_propagation_kills.py"""
 EVOLVE = ("evolve.logged", "evolve.shown")
 PARAMETERS = {

@@ -133,12 +133,15 @@ def test_a_query_killed_anywhere_is_answered_once(place: Place, crash: Ends, ste
 
 
 @pytest.mark.parametrize("step", MAINTAIN)
-def test_tidying_killed_anywhere_takes_nothing_that_is_needed(place: Place, crash: Ends, step: str) -> None:
+def test_tidying_killed_anywhere_takes_nothing_that_is_needed(
+    place: Place, crash: Ends, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rollview.maintain.FILES", 2)
     with place.open() as wh:
         place.change(wh, VERSIONED, PRESENT, times=3)
         wh.refresh()
-        place.change(wh, VERSIONED, PRESENT)
-        wh.propagate("joined")
+        place.change(wh, VERSIONED, PRESENT, times=2)
+        wh.propagate("joined", step=1)
     crash(step, lambda: place.open().maintain(keep=0.0))
     with place.open() as wh:
         wh.maintain(keep=0.0)

@@ -1,6 +1,6 @@
 """Tables that show only their present, while others go on committing: rolling propagation on Spark.
 
-A history is one propagation of a view with random windows while a thread commits; ROLLVIEW_CASES=300 for many of them.
+A history is one propagation of a view with random windows while two threads commit. ROLLVIEW_CASES=300 for many.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 
 KINDS = list(product(DRIVERS, VIEWS))
 HISTORIES = int(os.environ.get("ROLLVIEW_CASES", 4))
-COMMITS = 3
+WRITERS, COMMITS = 2, 2
 
 
 def propagate_while_others_commit(wh: Warehouse, view: str, driver: str, rng: Random) -> None:
-    seed = rng.random()
-
-    def write() -> None:
+    def write(seed: float) -> None:
         for i in range(COMMITS):
             commit(wh, Random(f"{seed} {i}"))
 
-    writer = threading.Thread(target=write)
-    writer.start()
+    writers = [threading.Thread(target=write, args=(rng.random(),)) for _ in range(WRITERS)]
+    for writer in writers:
+        writer.start()
     try:
         bounds = {"r": rng.randint(1, 4), "s": rng.randint(1, 4), "t": {"rows": rng.randint(1, 6)}}
         wh.propagate(view, steps=bounds, driver=driver)
     finally:
-        writer.join()
+        for writer in writers:
+            writer.join()
 
 
 def check_every_tick(wh: Warehouse, view: str, since: int, truth: Truth) -> int:
@@ -75,9 +75,25 @@ def test_every_tick_up_to_the_mark_while_others_commit(spark: SparkSession, tmp_
             assert marks[view] >= last, (driver, view)
             if rng.random() < 0.2:
                 wh.apply(view)
+            if history % 20 == 19:
+                wh.maintain(keep=0.0)
+                print(f"{history + 1} histories, tick {wh.tick}", flush=True)
         for view in VIEWS:
             wh.refresh(view)
             assert sorted(tuple(r) for r in wh.table(view).collect()) == truth.at(view, wh.tick)
+
+
+def test_a_controller_narrows_the_windows_that_take_too_long(spark: SparkSession, tmp_path: Path) -> None:
+    """It begins with a thousand rows, and every window takes longer than a millisecond."""
+    with place(tmp_path) as wh:
+        wh.create_view("pairs", VIEWS["pairs"])
+        for i in range(5):
+            with wh.transaction() as tx:
+                tx.insert("r", [(i, i)] * 400)
+        steps = wh.propagate("pairs", step={"target": 0.001}, driver="propagate")
+        assert [s.upto - s.since for s in steps] == [2, 1, 1, 1]
+        wh.apply("pairs")
+        assert wh.verify("pairs").ok
 
 
 def test_the_past_of_such_a_table_cannot_be_read(spark: SparkSession, tmp_path: Path) -> None:

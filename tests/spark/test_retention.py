@@ -67,6 +67,31 @@ def test_what_is_needed_stays(wh: Warehouse) -> None:
     assert all(wh.verify(name).ok for name in ("fast", "slow", "top"))
 
 
+def test_many_small_files_of_a_log_are_gathered_into_one(wh: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A propagation that stopped half way goes on from the view delta as if nothing had happened."""
+    monkeypatch.setattr("rollview.maintain.FILES", 3)
+    start = wh.tick
+    for _ in range(4):
+        commit(wh)
+    wh.propagate("slow", upto=wh.tick - 1, step=1)
+    before = sorted(tuple(r) for r in wh.changes("slow", start, wh.tick - 1).collect())
+    logs = [wh._stored(name).log for name in ("a", "slow")]
+
+    def files() -> list[int]:
+        return [commit.number("total-data-files") for log in logs if (commit := wh._lake.commit(log))]
+
+    assert min(files()) >= 3
+    wh.maintain()
+    assert files() == [1, 1]
+    assert sorted(tuple(r) for r in wh.changes("slow", start, wh.tick - 1).collect()) == before
+    wh.propagate("slow", step=1)
+    for tick in (start + 2, wh.tick, start):
+        wh.apply("slow", to=tick)
+        assert wh.verify("slow").ok
+    wh.refresh()
+    assert wh.verify("fast").ok
+
+
 def test_every_role_does_its_part(wh: Warehouse) -> None:
     commit(wh)
     stood = {r["name"]: r["tick"] for r in wh.status()}

@@ -1,15 +1,15 @@
 """Merging a change into an extent.
 
 One MERGE where the rows it may touch are few: the extent is small, or key bounds leave little of it. Otherwise an
-upsert would shuffle the whole extent, so matched rows and new rows go as two commits to a branch, and one fast-forward
-publishes both. A change fits one snapshot of the extent; if another process has written since, nothing is applied.
+upsert would shuffle the whole extent, so matched rows and new rows go as two commits. Either way they go to a branch
+that begins at the snapshot which the change fits, and one fast-forward publishes them: if another process has written
+since, main is not where the branch began, and nothing is applied.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -27,10 +27,6 @@ from rollview.plan.emit import ident
 from rollview.plan.merge import TARGET, column, merge_rows, merge_states
 from rollview.plan.region import Region
 from rollview.steps import reached
-
-BRANCHES = "rollview_apply"
-BRANCH = f"{BRANCHES}_{uuid4().hex[:12]}"
-"""this process's own, so that nobody else's commits get among ours"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +67,19 @@ class Applier:
         return self.extent
 
     def merge(self, statement: exp.Merge) -> None:
-        self.unmoved()
+        """All of the change by one statement."""
+        self.merge_branch(statement)
+        self.publish()
+
+    def merge_branch(self, statement: exp.Merge) -> None:
+        """The statement on our branch, begun where the change fits."""
+        self.lake.start_branch(self.extent, self.after)
+        statement.set("this", exp.alias_(self.extent.tree(self.lake.branch), TARGET, table=True, quoted=True))
         self.lake.merge(statement, self.properties)
+        reached("apply.matched")
+
+    def publish(self) -> None:
+        self.lake.publish_branch(self.extent, self.after)
 
     def few(self, rows: pa.Table | None, key: Sequence[str]) -> bool:
         """May a single MERGE touch only little of the extent?"""
@@ -138,19 +145,17 @@ class Applier:
         The MERGE itself tells which it found: the files that it added hold the updated groups, and a group that it
         deleted has lost rows, so a gaining group that is not in those files is new. The extent is read once.
         """
-        statement = merge_states(self.extent.tree(BRANCH), source, key, updates, keep_empty=False, near=near)
+        statement = merge_states(self.extent.tree(), source, key, updates, keep_empty=False, near=near)
         statement.args["whens"].expressions.pop()  # matched rows only
-        self.lake.start_branch(self.extent, BRANCH, self.after)
-        self.lake.merge(statement, self.properties)
-        reached("apply.matched")
-        updated = self.lake.added_rows(self.extent, BRANCH, key)
+        self.merge_branch(statement)
+        updated = self.lake.added_rows(self.extent, key)
         gaining = rows.filter(pa.array(rows.column(COUNT).to_numpy() > 0))
         fresh = gaining.filter(pa.array(~np.isin(*paired_codes(gaining.select(list(key)), updated))))
         if fresh.num_rows:
             new = self.lake.spark.createDataFrame(fresh)
-            self.lake.append(self.extent, new, self.properties, order=key, branch=BRANCH)
+            self.lake.append(self.extent, new, self.properties, order=key, branch=self.lake.branch)
             reached("apply.branch")
-        self.lake.publish_branch(self.extent, BRANCH)
+        self.publish()
         applied = self.counted(parents=1 if fresh.num_rows else 0)
         return replace(applied, inserted=fresh.num_rows)
 
@@ -227,13 +232,10 @@ class Applier:
             return self.counted()
         if matched is None:
             return Applied(0, 0, 0)
-        self.lake.start_branch(self.extent, BRANCH, self.after)
-        matched.set("this", exp.alias_(self.extent.tree(BRANCH), TARGET, table=True, quoted=True))
-        self.lake.merge(matched, self.properties)
-        reached("apply.matched")
-        self.lake.append(self.extent, fresh, self.properties, order=order, branch=BRANCH)
+        self.merge_branch(matched)
+        self.lake.append(self.extent, fresh, self.properties, order=order, branch=self.lake.branch)
         reached("apply.branch")
-        self.lake.publish_branch(self.extent, BRANCH)
+        self.publish()
         return self.counted(parents=1)
 
     def counted(self, parents: int = 0) -> Applied:

@@ -11,6 +11,7 @@ from functools import reduce
 from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
@@ -23,7 +24,7 @@ from sqlglot import exp
 from sqlglot import to_table as parse_table
 
 from rollview.algebra.schema import Column, Schema
-from rollview.errors import BadInput
+from rollview.errors import BadInput, SourceError
 from rollview.lake.arrow import refuse_other_columns
 from rollview.lake.errors import conflict, translated
 from rollview.lake.pointer import metadata_pointer
@@ -62,6 +63,9 @@ EXTENT_PROPERTIES = {
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "20",
 }
+BRANCHES = "rollview_apply"
+MANY_BRANCHES = 20
+"""of processes that are gone; `maintain` drops them before there are so many"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,8 @@ class Lake:
         self.catalog = SqlCatalog(
             CATALOG, uri=catalog_url, warehouse=warehouse.absolute().as_uri(), init_catalog_tables="true"
         )
+        self.branch = f"{BRANCHES}_{uuid4().hex[:12]}"
+        """where changes are applied before they are published: nobody else's commits get among ours"""
         self._lock = threading.RLock()
         self._read: dict[TableRef, Table] = {}
         self.readers: dict[str, IcebergCapture] = {}
@@ -270,6 +276,12 @@ class Lake:
             table.delete(condition, snapshot_properties=dict(properties))
         return table.metadata.current_snapshot_id or 0
 
+    def gather(self, ref: TableRef, order: str, properties: Mapping[str, str]) -> None:
+        """The same rows in one file, by pyiceberg, without a Spark job; only what fits on the driver."""
+        table = self.load(ref)
+        with translated("gather"):
+            table.overwrite(table.scan().to_arrow().sort_by(order), snapshot_properties=dict(properties))
+
     def append(
         self,
         ref: TableRef,
@@ -381,22 +393,34 @@ class Lake:
                 for key in keys:
                     self.spark.conf.unset(key)
 
-    def start_branch(self, ref: TableRef, branch: str, after: int | None = None) -> None:
-        """A branch at main's present state, or at the one that is given; what this process left there is replaced."""
-        words = ["ALTER TABLE", ref.quoted(), "CREATE OR REPLACE BRANCH", sql(ident(branch))]
+    def start_branch(self, ref: TableRef, after: int | None = None) -> None:
+        """Our branch at main's present state, or at the one that is given; what was left there is replaced.
+
+        Where it was published last, main often still is: then there is nothing to do.
+        """
+        refs = self.load(ref).metadata.refs
+        if self.branch in refs and refs[self.branch].snapshot_id == after:
+            return
+        if len(refs) > MANY_BRANCHES:
+            self.drop_branches(ref)
+        words = ["ALTER TABLE", ref.quoted(), "CREATE OR REPLACE BRANCH", sql(ident(self.branch))]
         self.run(" ".join([*words, *(["AS OF VERSION", str(after)] if after else [])]))
 
-    def drop_branches(self, ref: TableRef, prefix: str) -> None:
+    def drop_branches(self, ref: TableRef) -> None:
         """Branches that processes have left behind."""
-        for name in [n for n in self.load(ref).metadata.refs if n.startswith(prefix)]:
+        for name in [n for n in self.load(ref).metadata.refs if n.startswith(BRANCHES)]:
             self.run(" ".join(["ALTER TABLE", ref.quoted(), "DROP BRANCH", sql(ident(name))]))
 
-    def publish_branch(self, ref: TableRef, branch: str) -> None:
-        """Readers of main see everything that the branch has, at once."""
+    def publish_branch(self, ref: TableRef, after: int | None = None) -> None:
+        """Readers of main see everything that our branch has, at once; refused if main has left where it began."""
         name = sql(exp.Dot(this=ident(ref.namespace), expression=ident(ref.name)))
-        arguments = [exp.Literal.string(a) for a in (name, "main", branch)]
+        arguments = [exp.Literal.string(a) for a in (name, "main", self.branch)]
         forward = exp.Anonymous(this="fast_forward", expressions=arguments)
-        self.run("CALL " + sql(exp.Dot.build([ident(CATALOG), ident("system"), forward])))
+        try:
+            self.run("CALL " + sql(exp.Dot.build([ident(CATALOG), ident("system"), forward])))
+        except SourceError:
+            self.unmoved(ref, after)
+            raise
 
     def conform(
         self,
@@ -479,11 +503,11 @@ class Lake:
         """At most how many rows satisfy a condition, by the statistics of the files."""
         return sum(task.file.record_count for task in self.load(ref).scan(row_filter=condition).plan_files())
 
-    def added_rows(self, ref: TableRef, branch: str, columns: Sequence[str]) -> pa.Table:
-        """What the branch's last commit added to main's files: read from those files alone, without Spark."""
+    def added_rows(self, ref: TableRef, columns: Sequence[str]) -> pa.Table:
+        """What the last commit of our branch added to main's files: read from those files alone, without Spark."""
         table = self.load(ref)
         schema = table.schema().select(*columns).as_arrow()
-        head = table.metadata.refs[branch].snapshot_id
+        head = table.metadata.refs[self.branch].snapshot_id
         snapshot = table.snapshot_by_id(head)
         if snapshot is None or head == table.metadata.current_snapshot_id:
             return schema.empty_table()

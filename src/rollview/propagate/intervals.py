@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from rollview.catalog.ticks import Waiting
 from rollview.errors import BadInput
 
-GROWTH = 2.0
+GROWTH = 4.0
 """the most by which a controller widens or narrows from one step to the next"""
 
 

@@ -7,7 +7,8 @@ that carries the query's number and execution time. Whoever finds a commit that 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -21,7 +22,7 @@ from rollview.plan.emit import emit, ident
 from rollview.plan.timing import summarised, timed_change
 from rollview.propagate.asked import asked, places, window_name
 from rollview.propagate.compute_delta import Propagate, Query
-from rollview.propagate.intervals import Interval
+from rollview.propagate.intervals import Interval, Target
 from rollview.propagate.log_rows import log_rows
 from rollview.propagate.observe import Observer
 from rollview.propagate.rolling import Rolling, Stepwise
@@ -34,6 +35,15 @@ DRIVERS: Mapping[str, type[Propagate] | type[Rolling] | type[Stepwise]] = {
     "rolling": Rolling,
     "stepwise": Stepwise,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A window that was begun: of which tables, how many changed rows it has, and when."""
+
+    tables: Sequence[str]
+    rows: int
+    clock: float
 
 
 class Present:
@@ -57,15 +67,18 @@ class Present:
         self.delta = ViewDelta(lake, control, view)
         self.tables = places(summarised(compiled))
         self.asked = 0
+        self.intervals: dict[str, Interval | None] = {}
 
     def run(self, mark: int, upto: int, driver: str, interval: Callable[[str], Interval | None]) -> list[Step]:
         """Ask until the view delta is complete up to a tick."""
+        self.intervals = {table: interval(table) for table in self.tables}
         state = self.resumed(mark, driver)
         done: list[Step] = []
         clock = time.perf_counter()
+        opened: Opened | None = None
         while state.mark < upto or state.asks:
             if not state.asks:
-                state = self.begun(state, upto, interval)
+                state, opened = self.begun(state, upto)
             before = state.mark
             state, rows = self.answered(state)
             step = None
@@ -76,7 +89,17 @@ class Present:
                 clock = time.perf_counter()
             self.save(state, step)
             reached("propagate.advanced")
+            if opened is not None and not state.asks:
+                self.learn(opened)
         return done
+
+    def learn(self, opened: Opened) -> None:
+        """Controllers hear how long the window took, with all that corrects it."""
+        seconds = time.perf_counter() - opened.clock
+        for table in opened.tables:
+            chosen = self.intervals[table]
+            if isinstance(chosen, Target):
+                self.intervals[table] = chosen.after(opened.rows, seconds)
 
     # --- the state ------------------------------------------------------------------------------------
 
@@ -100,7 +123,7 @@ class Present:
         name = next(n for n, kind in DRIVERS.items() if isinstance(state, kind))
         self.control.steps.advance(self.view.name, Pending(self.asked, {"driver": name, **state.plain()}), step)
 
-    def begun(self, state: Driver, upto: int, interval: Callable[[str], Interval | None]) -> Driver:
+    def begun(self, state: Driver, upto: int) -> tuple[Driver, Opened]:
         """The next window: of the table that is furthest behind, or of all."""
         now = self.control.ticks.last_tick()
         if isinstance(state, Propagate):
@@ -109,13 +132,13 @@ class Present:
             ahead = state.fwd if isinstance(state, Rolling) else state.progress
             since, tables = ahead[state.next], [self.tables[state.next]]
             limit = upto if since < upto else now
-        chosen = [interval(t) for t in tables]
+        chosen = [self.intervals[t] for t in tables]
         waiting = self.control.ticks.waiting(since, limit, tables)
         ends = [i.upto(waiting) for i in chosen if i is not None and waiting]
         end = min(ends, default=limit)
         begun = state.step(limit if waiting and end == waiting[-1].tick else end)
         self.save(begun, None)
-        return begun
+        return begun, Opened(tables, sum(w.rows for w in waiting if w.tick <= end), time.perf_counter())
 
     # --- one query ------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ control database. So a process may die between the append and the note, or after
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -74,6 +75,7 @@ class ViewDelta:
 
     def append(self, rows: Any, step: Step) -> Step:
         """Store the rows of a step (Arrow, or a Spark frame) and note what they cover."""
+        clock = time.perf_counter()
         written = rows.num_rows if isinstance(rows, pa.Table) else None
         if written != 0:
             self.write(rows, self.properties(step))
@@ -81,7 +83,7 @@ class ViewDelta:
         if written is None:
             commit = self.lake.commit(self.view.log)
             written = commit.number("added-records") if commit is not None else 0
-        done = replace(step, rows=written)
+        done = replace(step, rows=written, seconds=step.seconds + time.perf_counter() - clock)
         self.control.steps.record(self.view.name, done)
         return done
 
