@@ -16,8 +16,8 @@ import pyarrow as pa
 
 import rollview
 
-VIEW = """SELECT customer, COUNT(*) AS n, SUM(quantity) AS quantity
-    FROM lines JOIN orders ON lines.order_id = orders.order_id GROUP BY customer"""
+VIEW = """SELECT lines.order_id, customer, COUNT(*) AS n, SUM(quantity) AS quantity
+    FROM lines JOIN orders ON lines.order_id = orders.order_id GROUP BY lines.order_id, customer"""
 ORDERS = 100_000
 ROWS = 50_000
 """of each commit"""
