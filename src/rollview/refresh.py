@@ -19,14 +19,14 @@ import pyarrow as pa
 from sqlglot import exp
 
 from rollview.algebra.relation import Relation, State, scans
-from rollview.apply.applied import Applied
 from rollview.apply.compact import compact
 from rollview.apply.held import held
 from rollview.apply.log import ViewLog
-from rollview.apply.merge import Applier, Change
+from rollview.apply.merge import Applier
 from rollview.capture.net import summed
 from rollview.catalog import ControlStore, HistoryRow
 from rollview.catalog.stored import Stored
+from rollview.change import Applied, Change
 from rollview.errors import RecomputeRefused, RollviewError
 from rollview.lake.jobs import JobCounter
 from rollview.lake.lake import Lake
@@ -41,7 +41,7 @@ from rollview.plan.maintain import Maintenance, maintain
 from rollview.plan.restrict import restrict
 from rollview.propagate.settle import Settle
 from rollview.propagate.standing import stands
-from rollview.propagate.states import States
+from rollview.propagate.states import NONE, States
 from rollview.propagate.versioned import CompiledOf, Span, Versioned, nobody
 from rollview.propagate.view_delta import ViewDelta
 from rollview.report import Report
@@ -142,7 +142,8 @@ class Refresh:
             if any(versioned.lost(scan) for scan in plan.scans):
                 return "recompute", self.admitted("RV-SNAPSHOT-EXPIRED"), self.recompute(span)
             self.predict(plan)
-            if self.policy == "auto" and self.predicted is not None and self.predicted.recompute_is_cheaper:
+            cheaper = self.predicted is not None and self.predicted.recompute_is_cheaper
+            if self.policy == "auto" and cheaper and not self.closed():
                 return "recompute", "RV-CHEAPER", self.recompute(span)
             return "incremental", None, self.incremental(plan, versioned, log, span)
         finally:
@@ -183,7 +184,8 @@ class Refresh:
         elif (
             self.compiled.extent.states is not None and self.compiled.extent.states.floating and self.policy != "strict"
         ):
-            reason = "RV-FLOAT-REDERIVE" if self.refreshes_since_recompute() >= REDERIVE_AFTER else None
+            due = self.refreshes_since_recompute() >= REDERIVE_AFTER and not self.closed()
+            reason = "RV-FLOAT-REDERIVE" if due else None
         return None if reason is None else self.admitted(reason)
 
     def admitted(self, reason: str) -> str:
@@ -212,6 +214,10 @@ class Refresh:
 
     def gap(self, below: Stored, span: Span) -> bool:
         return any(span.holds(t) for t in below.definition.get("breaks", ()))
+
+    def closed(self) -> bool:
+        """Does the view read a table that cannot be read again?"""
+        return any(r.definition.get("access") == NONE for r in self.reads())
 
     def upstream_views(self) -> list[Stored]:
         return [r for r in self.reads() if r.relation.kind == "view"]

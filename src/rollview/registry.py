@@ -26,7 +26,7 @@ from rollview.steps import reached
 
 NAME = re.compile(r"[^\W\d]\w{0,127}")
 PATIENCE = 120.0
-ACCESS = ("versioned", "present")
+ACCESS = ("versioned", "present", "none")
 """how a table's rows can be read: as of a version, or only as they are"""
 
 

@@ -16,11 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from rollview.algebra.relation import scans
-from rollview.apply.applied import Applied
 from rollview.apply.compact import compact
-from rollview.apply.merge import Change
 from rollview.catalog import Step
 from rollview.catalog.steps import Reach
+from rollview.change import Applied, Change
 from rollview.errors import BadInput, RollviewError
 from rollview.lake.regions import KnownKeys
 from rollview.names import COUNT, TICK

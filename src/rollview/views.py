@@ -10,11 +10,11 @@ from typing import Any
 
 from sqlglot import exp
 
-from rollview.algebra.relation import scans
-from rollview.algebra.schema import Schema
+from rollview.algebra.relation import State, scans
+from rollview.algebra.schema import Schema, Tables
 from rollview.catalog import ColumnInfo, ControlStore, HistoryRow
 from rollview.catalog.stored import Stored, stored
-from rollview.errors import NotYetSupported, RecomputeRefused
+from rollview.errors import BadInput, NotYetSupported, RecomputeRefused
 from rollview.frontend.parse import parse_query
 from rollview.frontend.references import is_ours, references
 from rollview.frontend.refuse import bad
@@ -27,12 +27,14 @@ from rollview.plan.compile import CompiledView, check_output, compile_view
 from rollview.plan.cost import Work, estimate
 from rollview.plan.emit import emit, sql
 from rollview.plan.extent import Kind
+from rollview.plan.maintain import maintain
 from rollview.plan.parts import Kept, nothing_kept
 from rollview.plan.timing import additive
 from rollview.propagate.layout import Layout
-from rollview.propagate.states import States
+from rollview.propagate.states import NONE, States
 from rollview.refresh import fingerprint
 from rollview.report import Report
+from rollview.rules.dispatch import Shape
 from rollview.steps import reached
 
 POLICIES = ("auto", "incremental", "strict", "full")
@@ -56,15 +58,21 @@ class Views:
 
     def check(self, text: str, policy: str, relations: Mapping[str, Stored], kept: Kept = nothing_kept) -> Checked:
         """The compiled view, or why it can only be recomputed; policies that forbid that refuse here."""
+        closed = {n for n in self.reads(text, relations) if relations[n].definition.get("access") == NONE}
         try:
-            return compile_view(text, {n: s.base for n, s in relations.items()}, self.typer, kept), None
+            compiled = compile_view(text, {n: s.base for n, s in relations.items()}, self.typer, kept)
         except NotYetSupported as error:
             if policy == "strict":
                 raise RecomputeRefused(
                     error.message, code=error.code, position=error.position, hint=error.hint
                 ) from None
             self.admit_recompute(text, relations)
+            refuse_reading(closed)
             return None, error.code
+        if closed and policy != "full":
+            closed &= read_again(compiled, {n: s.base for n, s in relations.items()})
+        refuse_reading(closed)
+        return compiled, None
 
     def admit_recompute(self, text: str, relations: Mapping[str, Stored]) -> None:
         """A recompute, too, needs a query that has one meaning, over relations whose changes are known."""
@@ -100,7 +108,7 @@ class Views:
     def rehearse(self, text: str, policy: str, relations: Mapping[str, Stored], tick: int) -> None:
         """Before a view is replaced: the new query is accepted, and runs to its end."""
         self.check(text, policy, relations)
-        states = States(self.lake, self.control, relations)
+        states = States(self.lake, self.control, relations, first=True)
         try:
             self.lake.evaluate(states.query(text, tick))
         finally:
@@ -200,7 +208,7 @@ class Views:
     def compute(
         self, view: Stored, compiled: CompiledView | None, relations: Mapping[str, Stored], output: Schema, tick: int
     ) -> None:
-        states = States(self.lake, self.control, relations)
+        states = States(self.lake, self.control, relations, first=True)
         try:
             order: tuple[str, ...] = ()
             if compiled is not None:
@@ -230,6 +238,22 @@ class Views:
             reader = self.lake.select_all(view.extent.tree())
         self.lake.create_view(view.name, reader)
         return reader
+
+
+def read_again(view: CompiledView, bases: Tables) -> set[str]:
+    """The tables that the maintenance of a view reads beside their changes, whatever these are."""
+    plan = maintain(view, {n: Shape(updates=bases[n].key is not None) for n in view.reads}, bases)
+    found = plan.scans | (frozenset(scans(view.definition)) if plan.rederives else frozenset())
+    return {s.table for s in found if s.at in (State.BEFORE, State.AFTER)}
+
+
+def refuse_reading(tables: set[str]) -> None:
+    if tables:
+        raise BadInput(
+            f"the view cannot be kept from changes alone: it needs rows of {', '.join(sorted(tables))}",
+            code="RV-NO-ACCESS",
+            hint="a view that needs no other rows, or a table that can be read",
+        )
 
 
 def columns_used(compiled: CompiledView | None) -> dict[str, list[str]] | None:

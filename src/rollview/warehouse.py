@@ -132,7 +132,8 @@ class Warehouse:
     ) -> None:
         """A managed table. `columns` as in CREATE TABLE; without `key` it is a bag. `foreign_keys` maps columns to the
         table whose key they refer to, such as {"store_id": "stores"}; `cluster` lays the rows out (default: by key).
-        With access "present" it is never read as of an earlier version, as if it lived in another system."""
+        With access "present" it is never read as of an earlier version, as if it lived in another system; with "none"
+        only views can be made over it that are kept from its changes alone."""
         self._registry.create_table(name, columns, key, foreign_keys or {}, cluster or (), access)
 
     def attach(
@@ -150,10 +151,11 @@ class Warehouse:
         """Forget a table. A managed table's rows are dropped; an attached table itself is left alone."""
         self._registry.drop(name, "table", "attached")
 
-    def transaction(self) -> Transaction:
-        """Changes of managed tables under one tick, all or nothing."""
+    def transaction(self, at: datetime | None = None) -> Transaction:
+        """Changes of managed tables under one tick, all or nothing. `at`: when they happened, if they are loaded later;
+        times never decrease from one tick to the next, so one before the last commit's counts as that."""
         committer = Committer(self._lake, self._control, lambda s: fold(self._lake, self._control, s, self._limits))
-        return Transaction(committer, all_stored(self._control))
+        return Transaction(committer, all_stored(self._control), None if at is None else aware(at))
 
     def capture(self) -> int:
         """Take what is new in the attached tables, without refreshing a view; returns the last tick."""

@@ -44,7 +44,7 @@ def test_the_demo_keeps_nothing_in_a_folder_that_is_used(tmp_path: Path) -> None
     assert [p.name for p in tmp_path.iterdir()] == ["mine"]
 
 
-SHOWS = {"through_the_day.py": "the lag while it was rolled"}
+SHOWS = {"through_the_day.py": "24:00  tick"}
 
 
 @pytest.mark.parametrize("example", sorted(p.name for p in EXAMPLES.glob("*.py")))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.spark.three import VIEWS, Truth, commit, place
 
-from rollview.errors import SourceError
+from rollview.errors import BadInput, SourceError
 from rollview.propagate.present import DRIVERS
 
 if TYPE_CHECKING:
@@ -94,6 +94,29 @@ def test_a_controller_narrows_the_windows_that_take_too_long(spark: SparkSession
         assert [s.upto - s.since for s in steps] == [2, 1, 1, 1]
         wh.apply("pairs")
         assert wh.verify("pairs").ok
+
+
+def test_a_table_that_cannot_be_read_has_views_that_need_only_its_changes(spark: SparkSession, tmp_path: Path) -> None:
+    with place(tmp_path, access="none") as wh:
+        for sql in (VIEWS["pairs"], "SELECT a, MIN(x) AS x FROM r GROUP BY a"):
+            with pytest.raises(BadInput) as caught:
+                wh.create_view("refused", sql)
+            assert caught.value.code == "RV-NO-ACCESS" and "r" in caught.value.message
+        wh.create_view("sums", "SELECT a, SUM(x) AS x, COUNT(*) AS n FROM r WHERE x > 0 GROUP BY a")
+        wh.create_view("both", "SELECT a, x FROM r UNION ALL SELECT a, y FROM s")
+        with wh.transaction() as tx:
+            tx.insert("r", [(1, 1)])
+        with pytest.raises(SourceError) as unread:
+            wh.refresh("sums", policy="full")
+        assert unread.value.code == "RV-NO-ACCESS"
+        for i in range(4):
+            commit(wh, Random(i))
+            wh.propagate("sums")
+            wh.refresh()
+        r, s = ([tuple(row) for row in wh.table(n).collect()] for n in "rs")
+        groups = {a: [x for b, x in r if b == a and x > 0] for a, x in r if x > 0}
+        assert {tuple(row) for row in wh.table("sums").collect()} == {(a, sum(g), len(g)) for a, g in groups.items()}
+        assert sorted(tuple(row) for row in wh.table("both").collect()) == sorted(r + s)
 
 
 def test_the_past_of_such_a_table_cannot_be_read(spark: SparkSession, tmp_path: Path) -> None:

@@ -10,10 +10,11 @@ from sqlglot import exp
 
 from rollview.apply.compact import compact
 from rollview.apply.held import held
-from rollview.apply.merge import Applier, Change
+from rollview.apply.merge import Applier
 from rollview.capture.net import counted
 from rollview.catalog import ControlStore, TableChange
 from rollview.catalog.stored import Stored
+from rollview.change import Change
 from rollview.lake.lake import Lake
 from rollview.lake.predicates import equal
 from rollview.limits import USUAL, Limits

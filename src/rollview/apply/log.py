@@ -14,10 +14,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from rollview.algebra.relation import Scan
-from rollview.apply.merge import Change
 from rollview.capture.net import net
 from rollview.catalog import Step
 from rollview.catalog.stored import Stored
+from rollview.change import Change
 from rollview.lake.lake import Lake
 from rollview.lake.predicates import above
 from rollview.names import PROPERTY_TICK, TICK

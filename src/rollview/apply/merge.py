@@ -9,15 +9,15 @@ since, main is not where the branch began, and nothing is applied.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from rollview.apply.applied import Applied
 from rollview.apply.rewrite import replace_groups, rewrite_states
 from rollview.capture.net import row_codes
+from rollview.change import Applied, Change
 from rollview.deltas.change_table import Update, Updates
 from rollview.lake.lake import Commit, Lake, TableRef
 from rollview.lake.regions import file_filter, regions
@@ -27,14 +27,6 @@ from rollview.plan.emit import ident
 from rollview.plan.merge import TARGET, column, merge_rows, merge_states
 from rollview.plan.region import Region
 from rollview.steps import reached
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A computed change: `name` is what SQL reads; `rows` are there only if it is small and on the driver."""
-
-    name: exp.Table
-    rows: pa.Table | None
 
 
 class Applier:

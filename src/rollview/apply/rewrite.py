@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from rollview.apply.applied import Applied
+from rollview.change import Applied
 from rollview.deltas.change_table import Update, Updates
 from rollview.lake.lake import Lake, TableRef
 from rollview.names import COUNT, PREFIX

@@ -49,9 +49,10 @@ class Operation:
 class Transaction:
     """Gathers operations; `tick` is known after the commit."""
 
-    def __init__(self, committer: Committer, tables: Mapping[str, Stored]) -> None:
+    def __init__(self, committer: Committer, tables: Mapping[str, Stored], at: datetime | None = None) -> None:
         self._committer = committer
         self._tables = tables
+        self._at = at
         self._operations: list[Operation] = []
         self._done = False
         self.tick: int | None = None
@@ -116,7 +117,7 @@ class Transaction:
     ) -> None:
         self._done = True
         if kind is None and self._operations:
-            self.tick = self._committer.commit(self._operations)
+            self.tick = self._committer.commit(self._operations, self._at)
 
     def __repr__(self) -> str:
         state = f"tick {self.tick}" if self.tick else ("over" if self._done else "open")
@@ -131,7 +132,7 @@ class Committer:
         self.control = control
         self.fold = fold
 
-    def commit(self, operations: Sequence[Operation]) -> int:
+    def commit(self, operations: Sequence[Operation], at: datetime | None = None) -> int:
         with self.control.leases.hold("writer", wait=120.0) as lease:
             tables = {o.table.name: o.table for o in operations}
             for stored in tables.values():
@@ -145,7 +146,7 @@ class Committer:
                 reached("transaction.logged")
             changes = {n: c for n, c in changes.items() if c.inserted or c.deleted}
             self.control.ticks.commit_tick(
-                lease, tick, position=str(tick), committed_at=datetime.now(UTC), tables=changes
+                lease, tick, position=str(tick), committed_at=at or datetime.now(UTC), tables=changes
             )
             reached("transaction.committed")
             for name in changes:

@@ -14,8 +14,7 @@ from sqlglot import exp
 
 from rollview.algebra.relation import Relation, Scan
 from rollview.algebra.scalar import Scalar, conjunction
-from rollview.apply.applied import Applied
-from rollview.apply.merge import Change
+from rollview.change import Applied, Change
 from rollview.lake.lake import Lake, TableRef
 from rollview.lake.regions import KnownKeys, regions
 from rollview.names import COUNT

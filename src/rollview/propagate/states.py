@@ -24,15 +24,21 @@ from rollview.propagate.view_delta import ViewDelta
 
 PRESENT = "present"
 """the access of a table that is never read as of a version"""
+NONE = "none"
+"""the access of a table that is read when a view over it is made, and never again"""
 
 
 class States:
     """Reads relations as of a tick. Temporary views that it makes are dropped by `close`."""
 
-    def __init__(self, lake: Lake, control: ControlStore, relations: Mapping[str, Stored]) -> None:
+    def __init__(
+        self, lake: Lake, control: ControlStore, relations: Mapping[str, Stored], *, first: bool = False
+    ) -> None:
         self.lake = lake
         self.control = control
         self.relations = relations
+        self.first = first
+        """is a view being made?"""
         self.bound: set[str] = set()
 
     def at(self, name: str, tick: int) -> exp.Table:
@@ -42,6 +48,12 @@ class States:
             return self.keep(delta_view(name, f"at{tick}"), self.view_at(target, tick))
         if target.definition.get("access") == PRESENT:
             return self.present(target, tick)
+        if target.definition.get("access") == NONE and not self.first:
+            raise SourceError(
+                f"{target.name} cannot be read, only its changes are known",
+                code="RV-NO-ACCESS",
+                hint="views over it are kept from its changes alone",
+            )
         snapshot = self.snapshot(target, tick)
         if snapshot is None or snapshot == EMPTY:
             return self.keep(delta_view(name, f"at{tick}"), arrow_schema(target.base.columns).empty_table())
