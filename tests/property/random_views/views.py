@@ -64,18 +64,21 @@ class Views(Groups):
         kinds = wanted or [self.kind(scope, among) for _ in range(self.rng.randint(1, 4))]
         columns: list[tuple[str, str]] = []
         items: list[str] = []
+        usable: list[str] = []
         for wish in kinds:
             kind = REAL if wish == INT and wanted is None and not plain and self.widely(0.02) else wish
-            name = self.name("c")
-            items.append(f"{self.column(scope, kind, columns)} AS {name}")
+            name, text = self.name("c"), self.column(scope, kind, usable)
+            items.append(f"{text} AS {name}")
             columns.append((name, kind))
+            if kind == INT and not (self.shared and "SELECT" in text):  # DuckDB has no alias of a subquery
+                usable.append(name)
         distinct = "DISTINCT " if self.widely(0.1) and DRIFT not in kinds else ""
         text = f"SELECT {distinct}{', '.join(items)} FROM {source}"
         if self.widely(0.04):
             text += f" QUALIFY {self.comparison(self.window(scope), str(self.rng.randint(0, 2)))}"
         return Query(text, columns)
 
-    def column(self, scope: Scope, kind: str, earlier: list[tuple[str, str]]) -> str:
+    def column(self, scope: Scope, kind: str, usable: list[str]) -> str:
         if kind == REAL and not scope.of(REAL):
             return self.share(scope)
         if kind == INT and self.widely(0.07):
@@ -84,8 +87,8 @@ class Views(Groups):
             return self.rng.choice(("{}", "COALESCE({}, 0) + 1")).format(self.scalar(scope))
         if kind == BOOL and self.scans_left > 0 and self.widely(0.1):
             return self.exists(*self.inner(scope))
-        if kind == INT and self.chance(0.1) and (names := [n for n, k in earlier if k == INT]):
-            return f"{self.rng.choice(names)} * 2"  # an alias of the same list
+        if kind == INT and self.chance(0.1) and usable:
+            return f"{self.rng.choice(usable)} * 2"  # an alias of the same list
         return self.expression(scope, kind, 2)
 
     def top(self, columns: list[tuple[str, str]]) -> str:
