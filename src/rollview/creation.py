@@ -9,7 +9,7 @@ from rollview.algebra.relation import Aggregate, Scan, scans, tables
 from rollview.apply.fold import laid_out_by as sorted_by
 from rollview.apply.fold import settle
 from rollview.catalog import ControlStore
-from rollview.catalog.stored import Stored, all_stored, stored
+from rollview.catalog.stored import Stored, all_stored, bytes_of, stored
 from rollview.errors import RollviewError
 from rollview.lake.lake import Lake
 from rollview.limits import Limits
@@ -94,12 +94,7 @@ class Creation:
         keys = {e.column for _, e in groups.keys}
         read = {s.table: s for s in scans(groups.source)}
         far = [relations[t] for t, s in read.items() if not keys & laid_out_by(s, relations[t])]
-        return sum(map(self.bytes, far)) >= self.limits.part_bytes
-
-    def bytes(self, relation: Stored) -> int:
-        if relation.relation.kind == "attached":
-            return int(relation.definition.get("bytes", 0))
-        return self.lake.bytes(relation.extent)
+        return sum(bytes_of(self.lake, relation) for relation in far) >= self.limits.part_bytes
 
     def made(self, name: str, text: str, policy: str, parts: Parts, known: Mapping[str, Any]) -> Report:
         """Views below log their changes before the tick is chosen at which the new one starts."""

@@ -25,7 +25,7 @@ from rollview.apply.log import ViewLog
 from rollview.apply.merge import Applier
 from rollview.capture.net import summed
 from rollview.catalog import ControlStore, HistoryRow
-from rollview.catalog.stored import Stored
+from rollview.catalog.stored import Stored, bytes_of
 from rollview.change import Applied, Change
 from rollview.errors import RecomputeRefused, RollviewError
 from rollview.lake.jobs import JobCounter
@@ -363,7 +363,9 @@ class Refresh:
             self.control.marks.record_extent(self.view.name, tick, commit.snapshot_id)
 
     def predict(self, plan: Maintenance) -> None:
-        sizes = self.sizes = {n: self.base_bytes(n) for n in (self.compiled.reads if self.compiled else ())}
+        sizes = self.sizes = {
+            n: bytes_of(self.lake, self.relations[n]) for n in (self.compiled.reads if self.compiled else ())
+        }
         read = plan.scans
         if plan.always and self.compiled is not None:
             read |= frozenset(scans(self.compiled.definition))
@@ -383,12 +385,6 @@ class Refresh:
         rows = self.control.history.refreshes(self.view.name)
         made = next((i for i, r in enumerate(rows) if r.strategy == "create"), len(rows))
         return list(rows[: made + 1])
-
-    def base_bytes(self, name: str) -> int:
-        stored = self.relations[name]
-        if stored.relation.kind == "attached":
-            return int(stored.definition.get("bytes", 0))
-        return self.lake.bytes(stored.extent)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:

@@ -19,6 +19,7 @@ from rollview.algebra.relation import scans
 from rollview.apply.compact import compact
 from rollview.catalog import Step
 from rollview.catalog.steps import Reach
+from rollview.catalog.stored import bytes_of
 from rollview.change import Applied, Change
 from rollview.errors import BadInput, RollviewError
 from rollview.lake.regions import KnownKeys
@@ -147,7 +148,7 @@ class Roll(Refresh):
                 )
             rows: Any = None
             if plan.change is not None:
-                self.sizes = {n: self.base_bytes(n) for n in self.compiled.reads}
+                self.sizes = {n: bytes_of(self.lake, self.relations[n]) for n in self.compiled.reads}
                 known = KnownKeys(lambda table, state: source.deltas[table].part(state), self.sizes)
                 with self.phase("compute"):
                     change = self.computed(plan, known, source)

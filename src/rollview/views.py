@@ -13,7 +13,7 @@ from sqlglot import exp
 from rollview.algebra.relation import State, scans
 from rollview.algebra.schema import Schema, Tables
 from rollview.catalog import ColumnInfo, ControlStore, HistoryRow
-from rollview.catalog.stored import Stored, stored
+from rollview.catalog.stored import Stored, bytes_of, stored
 from rollview.errors import BadInput, NotYetSupported, RecomputeRefused
 from rollview.frontend.parse import parse_query
 from rollview.frontend.references import is_ours, references
@@ -180,8 +180,7 @@ class Views:
 
     def predicted(self, view: Stored, relations: Mapping[str, Stored], reads: Sequence[str]) -> float:
         """What the cost model says of the creation, which was the first recompute."""
-        read = sum(self.lake.bytes(relations[n].extent) for n in reads if relations[n].relation.kind != "attached")
-        read += sum(int(relations[n].definition.get("bytes", 0)) for n in reads)
+        read = sum(bytes_of(self.lake, relations[n]) for n in reads)
         return estimate(Work(0, read, 0, self.lake.bytes(view.extent), 0)).recompute
 
     def start_logging(self, upstream: Stored, relations: Mapping[str, Stored]) -> None:

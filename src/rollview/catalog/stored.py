@@ -9,7 +9,7 @@ from typing import Any
 from rollview.algebra.schema import BaseTable, Column, ForeignKey, Schema
 from rollview.catalog.relations import Relation
 from rollview.catalog.store import ControlStore
-from rollview.lake.lake import TableRef, engine_table, user_table
+from rollview.lake.lake import Lake, TableRef, engine_table, user_table
 from rollview.names import extent_table, log_table
 
 
@@ -46,6 +46,13 @@ def stored(relation: Relation) -> Stored:
     )
     of_view = relation.kind == "view"
     return Stored(BaseTable(relation.name.lower(), columns, relation.key, references, of_view), relation)
+
+
+def bytes_of(lake: Lake, relation: Stored) -> int:
+    """The size of a relation's files; of a table of others as it was last captured."""
+    if relation.relation.kind == "attached":
+        return int(relation.definition.get("bytes", 0))
+    return lake.bytes(relation.extent)
 
 
 def all_stored(control: ControlStore) -> dict[str, Stored]:
