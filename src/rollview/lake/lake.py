@@ -57,9 +57,11 @@ EXTENT_PROPERTIES = {
     "write.merge.distribution-mode": "none",
     "write.delete.distribution-mode": "none",
     "write.update.distribution-mode": "none",
-    # Look-ups read whole row groups, so these are small, and a task takes many of them.
+    # Look-ups read whole row groups, so these are small. Each counts as a file to open when Iceberg makes tasks, so
+    # opening one costs little: otherwise most tasks of a look-up would find nothing to read.
     "write.parquet.row-group-size-bytes": str(1024 * 1024),
-    "read.split.open-file-cost": str(1024 * 1024),
+    "read.split.open-file-cost": str(64 * 1024),
+    "commit.manifest.min-count-to-merge": "8",
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "20",
 }
