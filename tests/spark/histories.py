@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from sqlglot import exp
+
 if TYPE_CHECKING:
     from random import Random
 
@@ -84,4 +86,4 @@ def equals(table: BaseTable, values: Row) -> str:
 
 
 def spelled(value: Any) -> str:
-    return "NULL" if value is None else str(value)
+    return exp.convert(value).sql("spark")
