@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 import pytest
 from sqlglot import exp
 from tests.law import Subject
+from tests.plan.tpch import QUERIES
+from tests.plan.tpch import TABLES as TPCH
 from tests.rules.tables import by_name, table
 
 from rollview.algebra.relation import Filter, Relation, Scan, State, walk
@@ -39,7 +41,7 @@ class Literals:
 def whole(node: Relation) -> set[tuple[str, State]]:
     """The states of base tables that are scanned without any literal."""
     limited = {id(n.source) for n in walk(node) if isinstance(n, Filter)}
-    found = (n for n in walk(node) if isinstance(n, Scan) and not n.at.signed)
+    found = (n for n in walk(node) if isinstance(n, Scan) and n.at in (State.BEFORE, State.AFTER))
     return {(n.table, n.at) for n in found if id(n) not in limited}
 
 
@@ -76,3 +78,13 @@ def test_a_condition_without_equalities_reads_all() -> None:
     plan = maintain(Subject.of(sql, TABLES).view, {"customers": Shape(deletes=False, updates=False)}, TABLES)
     assert plan.change is not None
     assert whole(restrict(plan.change, Literals())) == {("notes", State.AFTER)}
+
+
+@pytest.mark.parametrize("number", QUERIES)
+def test_tpch_orders_and_lines_are_looked_up_by_the_changed_ones(number: int) -> None:
+    """Also where a group, an EXISTS or a null-safe comparison lies between the change and the look-up."""
+    view = Subject.of(QUERIES[number], TPCH).view
+    plan = maintain(view, {t: Shape() for t in ("orders", "lineitem") if t in view.reads}, TPCH)
+    if plan.change is not None:
+        read = whole(restrict(plan.change, Literals()))
+        assert not [t for t, _ in read if t in ("orders", "lineitem")]

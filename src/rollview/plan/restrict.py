@@ -80,16 +80,19 @@ class Restriction:
             self.done[asked] = self.within(node, near)
         return self.done[asked]
 
-    def looked_up(self, node: SemiJoin, given: Near) -> Relation:
-        """R ⋉_{a ≡ b} S: the rows of R can only have the values that S has."""
-        near = {name: keys for name, keys in given.items() if name in node.left.names}
-        for part in conjuncts(node.predicate):
-            if isinstance(part.tree, exp.NullSafeEQ | exp.EQ):
-                one, other = Scalar(part.tree.left).column, Scalar(part.tree.right).column
-                for a, b in ((one, other), (other, one)):
-                    if a in node.left.names and b in node.right.names and (keys := self.values(node.right, b)):
-                        near[a] = keys
-        return replace(node, left=self.bounded(node.left, near), right=self.bounded(node.right, {}))
+    def looked_up(self, node: SemiJoin | AntiJoin, given: Near) -> Relation:
+        """R ⋉_{a ≡ b} S: rows of R matter only with values that S has, and rows of S only with values that R has.
+
+        The second holds for R ▷ S, too.
+        """
+        left = {name: keys for name, keys in given.items() if name in node.left.names}
+        right: dict[str, Region] = {}
+        for a, b, null_safe in matched(node):
+            if (keys := left.get(a) or self.values(node.left, a)) is not None:
+                right[b] = keys if null_safe else replace(keys, nulls=False)
+            if isinstance(node, SemiJoin) and (keys := self.values(node.right, b)) is not None:
+                left[a] = keys
+        return replace(node, left=self.bounded(node.left, left), right=self.bounded(node.right, right))
 
     def values(self, node: Relation, name: str) -> Region | None:
         """Where the values of a column lie, if they all come from a delta."""
@@ -103,11 +106,16 @@ class Restriction:
                 return None if below is None else self.values(node.source, below)
             case Filter() | Join():
                 block = flatten(node)
-                same = equivalent(name, block.equalities)
+                same = equivalent(name, [(a, b) for a, b, _ in equated(block.conjuncts)])
                 found = (self.values(i, n) for i in block.inputs for n in i.names if n in same)
                 return next((region for region in found if region is not None), None)
-            case SemiJoin() | AntiJoin():
+            case SemiJoin():
+                found = (self.values(node.right, b) for a, b, _ in matched(node) if a == name)
+                return self.values(node.left, name) or next((region for region in found if region is not None), None)
+            case AntiJoin() | MarkJoin() | OuterJoin() if name in node.left.names and not keeps_right(node):
                 return self.values(node.left, name)
+            case Generate() | Window() if name in node.source.names:
+                return self.values(node.source, name)
             case UnionAll() if node.inputs:
                 place = node.columns.index(name)
                 parts = [self.values(i, i.names[place]) for i in node.inputs]
@@ -131,9 +139,9 @@ class Restriction:
                 return replace(node, source=self.bounded(node.source, near))
             case Window():
                 return replace(node, source=self.bounded(node.source, {}))
-            case SemiJoin():
+            case SemiJoin() | AntiJoin():
                 return self.looked_up(node, near)
-            case AntiJoin() | MarkJoin():
+            case MarkJoin():
                 return replace(node, left=self.bounded(node.left, near), right=self.bounded(node.right, {}))
             case OuterJoin():
                 return self.outer(node, {} if node.keeps_right else near)
@@ -148,29 +156,34 @@ class Restriction:
         """R ⟕ S: what can be no partner of the rows of R that matter does not matter."""
         left = {name: keys for name, keys in near.items() if name in node.left.names}
         right = {}
-        for pair in (part.equated for part in conjuncts(node.predicate)):
-            for a, b in (pair, pair[::-1]) if pair else ():
-                if a in left and b in node.right.names:
-                    right[b] = replace(left[a], nulls=False)
+        if not node.keeps_right:
+            for a, b, null_safe in matched(node):
+                if (keys := left.get(a) or self.values(node.left, a)) is not None:
+                    right[b] = keys if null_safe else replace(keys, nulls=False)
         return replace(node, left=self.bounded(node.left, left), right=self.bounded(node.right, right))
 
     def region(self, node: Join | Filter, given: Near) -> Relation:
         """One block of joins and filters: what is equal to a delta's column has the delta's values."""
         block = flatten(node)
         near: dict[str, Region] = dict(given)
-        joined = {name for pair in block.equalities for name in pair}
+        pairs = equated(block.conjuncts)
+        never_null = {name for a, b, null_safe in pairs if not null_safe for name in (a, b)}
+
+        def learn(name: str, keys: Region) -> None:
+            near[name] = replace(keys, nulls=keys.nulls and name not in never_null)
+
         for leaf in block.inputs:
-            for name in joined & set(leaf.names):
+            for name in {n for a, b, _ in pairs for n in (a, b)} & set(leaf.names):
                 found = self.values(leaf, name)
                 if found is not None:
-                    near[name] = replace(found, nulls=False)
+                    learn(name, found)
         spread = True
         while spread:
             spread = False
-            for a, b in block.equalities:
+            for a, b, _ in pairs:
                 for one, other in ((a, b), (b, a)):
                     if one in near and other not in near:
-                        near[other] = replace(near[one], nulls=False)
+                        learn(other, near[one])
                         spread = True
         return self.inside(node, near)
 
@@ -191,6 +204,30 @@ class Restriction:
         if id(node) not in self.reads_large:
             self.reads_large[id(node)] = any(self.large(child) for child in children(node))
         return self.reads_large[id(node)]
+
+
+Equated = tuple[str, str, bool]
+"""two columns that are equal in every row that matters, and whether NULL equals NULL"""
+
+
+def equated(tests: Sequence[Scalar]) -> list[Equated]:
+    found = []
+    for test in tests:
+        if isinstance(test.tree, exp.NullSafeEQ | exp.EQ):
+            one, other = Scalar(test.tree.left).column, Scalar(test.tree.right).column
+            if one is not None and other is not None:
+                found.append((one, other, isinstance(test.tree, exp.NullSafeEQ)))
+    return found
+
+
+def matched(node: SemiJoin | AntiJoin | OuterJoin) -> list[Equated]:
+    """The columns of the left side, and those of the right side that they must equal."""
+    found = [e for a, b, safe in equated(conjuncts(node.predicate)) for e in ((a, b, safe), (b, a, safe))]
+    return [(a, b, safe) for a, b, safe in found if a in node.left.names and b in node.right.names]
+
+
+def keeps_right(node: AntiJoin | MarkJoin | OuterJoin) -> bool:
+    return isinstance(node, OuterJoin) and node.keeps_right
 
 
 def equivalent(name: str, equalities: Sequence[tuple[str, str]]) -> set[str]:
