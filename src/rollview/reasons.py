@@ -5,7 +5,8 @@ from __future__ import annotations
 REASONS: dict[str, str] = {
     "RV-AGGREGATE": "this aggregate function is not maintained from changes yet",
     "RV-APPROXIMATE": "this approximation depends on how Spark spreads the rows, so the view has no one meaning",
-    "RV-CHEAPER": "the change is so large that the cost model expects a recompute to be faster",
+    "RV-CHEAPER": "the cost model expects a recompute to be faster: the change is large, or refreshes from changes "
+    "have taken longer",
     "RV-FLOAT-REDERIVE": "floating-point sums are derived anew after many additions and subtractions",
     "RV-FLOAT-SUM": "a floating-point sum is kept by adding and subtracting: it may differ from a recompute in the "
     "last digits, and is derived anew from time to time; NaN and infinities are counted apart and exact",
@@ -25,6 +26,8 @@ REASONS: dict[str, str] = {
     "RV-QUERY": "this part of a query is not maintained from changes yet",
     "RV-RECURSIVE": "recursive queries are not maintained from changes yet",
     "RV-STAR-REPLACE": "* is maintained with EXCEPT, not with other changes of its columns",
+    "RV-TRIED": "refreshes from changes take about as long as the view's creation, so it is recomputed once to learn "
+    "which way is faster",
     "RV-TYPE": "this type cannot be written back as it was read",
     "RV-UDF": "nothing says that a function that Spark does not ship is deterministic",
     "RV-UNION-BY-NAME": "the sides of a union are matched by place",

@@ -34,7 +34,7 @@ from rollview.lake.regions import KnownKeys
 from rollview.limits import USUAL, Limits
 from rollview.names import PROPERTY_PLAN, PROPERTY_TICK, PROPERTY_VIEW
 from rollview.plan.compile import CompiledView
-from rollview.plan.cost import Estimate, Work, estimate, scales
+from rollview.plan.cost import Estimate, Learned, Work, estimate, learn
 from rollview.plan.emit import emit
 from rollview.plan.extent import Kind
 from rollview.plan.maintain import Maintenance, maintain
@@ -78,6 +78,7 @@ class Refresh:
         self.phases: dict[str, float] = {}
         self.jobs = JobCounter(lake.spark)
         self.predicted: Estimate | None = None
+        self.learned = Learned()
         self.delta_rows = 0
         self.rederived = 0
         """groups that were derived from the base tables"""
@@ -142,12 +143,17 @@ class Refresh:
             if any(versioned.lost(scan) for scan in plan.scans):
                 return "recompute", self.admitted("RV-SNAPSHOT-EXPIRED"), self.recompute(span)
             self.predict(plan)
-            cheaper = self.predicted is not None and self.predicted.recompute_is_cheaper
-            if self.policy == "auto" and cheaper and not self.closed():
-                return "recompute", "RV-CHEAPER", self.recompute(span)
+            if self.policy == "auto" and (better := self.better_recomputed()) and not self.closed():
+                return "recompute", better, self.recompute(span)
             return "incremental", None, self.incremental(plan, versioned, log, span)
         finally:
             versioned.close()
+
+    def better_recomputed(self) -> str | None:
+        """Why a recompute is better than the delta, if it is."""
+        if self.predicted is not None and self.predicted.recompute_is_cheaper:
+            return "RV-CHEAPER"
+        return "RV-TRIED" if self.learned.tries else None
 
     def unchanged(self, log: ViewLog, span: Span) -> Applied:
         """The extent is right as it is."""
@@ -373,18 +379,18 @@ class Refresh:
         extent = self.lake.bytes(self.view.extent)
         merged = 0 if plan.inserts_only else min(extent, 40_000 * max(1, self.delta_rows))
         work = Work(self.delta_rows, sum(sizes.values()), looked_up, extent, merged)
-        rows = self.history()
-        seen = [
-            [(r.predicted_cost, r.actual_cost) for r in rows if r.strategy in s]
-            for s in (("incremental",), ("recompute", "create"))
-        ]
-        self.predicted = estimate(work, *scales(*seen))
+        self.learned = self.history()
+        self.predicted = estimate(work, self.learned)
 
-    def history(self) -> list[HistoryRow]:
-        """Past refreshes, the newest first, back to the creation; a view of the same name may have been before it."""
+    def history(self) -> Learned:
+        """What past refreshes took, back to the creation; a view of the same name may have been before it."""
         rows = self.control.history.refreshes(self.view.name)
         made = next((i for i, r in enumerate(rows) if r.strategy == "create"), len(rows))
-        return list(rows[: made + 1])
+        seen = [
+            [(r.predicted_cost, r.actual_cost) for r in rows[: made + 1] if r.strategy == strategy]
+            for strategy in ("incremental", "recompute", "create")
+        ]
+        return learn(*seen)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rollview.plan.cost import Work, estimate, scales
+from rollview.plan.cost import Learned, Work, estimate, learn
 
 MB = 1 << 20
 
@@ -17,12 +17,32 @@ def test_a_delta_as_large_as_the_tables_is_recomputed() -> None:
     assert estimate(work).recompute_is_cheaper
 
 
+WORK = Work(delta_rows=1000, base_bytes=100 * MB, looked_up_bytes=100 * MB, extent_bytes=MB, merged_bytes=MB)
+
+
+def test_nothing_is_learned_from_one_refresh_or_without_a_recompute() -> None:
+    assert learn([(0.7, 7.0)], [], [(1.6, 2.0)]) == Learned(), "the first may have been a cold start"
+    assert learn([(0.7, 7.0), (0.7, 7.7)], [], []) == Learned(), "nobody knows what a recompute takes"
+
+
 def test_two_slow_refreshes_are_enough_to_recompute() -> None:
-    work = Work(delta_rows=1000, base_bytes=100 * MB, looked_up_bytes=100 * MB, extent_bytes=MB, merged_bytes=MB)
     created = [(1.6, 2.0)]
-    assert scales([(0.7, 7.0)], created) == (1.0, 1.0), "the first may have been a cold start"
-    assert scales([(0.7, 7.0), (0.7, 7.7)], []) == (1.0, 1.0), "nobody knows what a recompute takes"
-    learned = scales([(0.7, 7.0), (0.7, 7.7)], created)
-    assert learned == (10.0, 1.25)
-    assert estimate(work, *learned).recompute_is_cheaper
-    assert not estimate(work, *scales([(0.7, 0.8), (0.7, 7.7)], created)).recompute_is_cheaper, "the best counts"
+    learned = learn([(0.7, 7.0), (0.7, 7.7)], [], created)
+    assert (learned.incremental, learned.recompute) == (10.0, 0.625), "a creation takes twice as long as a recompute"
+    assert estimate(WORK, learned).recompute_is_cheaper
+    assert not estimate(WORK, learn([(0.7, 0.8), (0.7, 7.7)], [], created)).recompute_is_cheaper, "the best counts"
+
+
+def test_long_refreshes_make_a_recompute_worth_trying_once() -> None:
+    slow, created = [(0.7, 1.5), (0.7, 1.6)], [(1.6, 2.6)]
+    learned = learn(slow, [], created)
+    assert learned.tries and not estimate(WORK, learned).recompute_is_cheaper
+    assert not learn(slow, [], [(1.6, 5.0)]).tries, "a recompute would take longer anyhow"
+    assert not learn([(0.7, 0.5), (0.7, 0.6)], [], [(0.4, 0.5)]).tries, "short refreshes are left alone"
+    assert not learn(slow, [(1.6, 0.7)], created).tries, "it is known"
+
+
+def test_what_was_seen_decides() -> None:
+    slow, created = [(0.7, 1.5), (0.7, 1.6)], [(1.6, 2.6)]
+    assert estimate(WORK, learn(slow, [(1.6, 0.7)], created)).recompute_is_cheaper
+    assert not estimate(WORK, learn(slow, [(1.6, 2.4)], created)).recompute_is_cheaper

@@ -5,7 +5,8 @@
 
 The rates are guesses; each view's own history scales them, per strategy. Only the comparison of the two matters. A
 look-up reads few columns and skips what no changed key can be in, so it is guessed cheap: where that is wrong, the
-first refreshes show it, and where it is right, nobody would ever know had they not been tried.
+first refreshes show it, and where it is right, nobody would ever know had they not been tried. For the same reason a
+view whose refreshes take long is recomputed once: its creation, with Spark still cold, tells little of that.
 """
 
 from __future__ import annotations
@@ -21,7 +22,12 @@ PER_BYTE_MERGED = 1.5e-8
 PER_BYTE_WRITTEN = 3e-8
 HISTORY = 5
 ENOUGH = 2
-MARGIN = 0.5
+GUESSED, SEEN = 0.5, 0.1
+"""seconds that a recompute must save, before and after one was seen: a little is no reason to give up the delta"""
+COLD = 2.0
+"""so many times as long as a later recompute takes the creation of a view"""
+LONG, NEAR = 1.0, 0.4
+"""refreshes of so many seconds, and of such a share of the creation, make it worth to try a recompute"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +43,33 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Seconds predicted for both ways."""
+    """Seconds predicted for both ways; `known` if both have been seen in the past."""
 
     incremental: float
     recompute: float
+    known: bool = False
 
     @property
     def recompute_is_cheaper(self) -> bool:
-        """By a margin: a difference that nobody notices is no reason to give up the delta."""
-        return self.recompute + MARGIN < self.incremental
+        return self.recompute + (SEEN if self.known else GUESSED) < self.incremental
 
 
-def estimate(work: Work, incremental_scale: float = 1.0, recompute_scale: float = 1.0) -> Estimate:
+Seen = Sequence[tuple[float | None, float | None]]
+"""(predicted, actual) seconds, the newest first"""
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What the history of a view says: actual / predicted of each strategy."""
+
+    incremental: float = 1.0
+    recompute: float = 1.0
+    known: bool = False
+    tries: bool = False
+    """should a recompute be tried, to know what it takes?"""
+
+
+def estimate(work: Work, learned: Learned = Learned()) -> Estimate:  # noqa: B008
     incremental = (
         START
         + work.delta_rows * PER_DELTA_ROW
@@ -56,19 +77,23 @@ def estimate(work: Work, incremental_scale: float = 1.0, recompute_scale: float 
         + work.merged_bytes * PER_BYTE_MERGED
     )
     recompute = START + work.base_bytes * PER_BYTE_READ + work.extent_bytes * PER_BYTE_WRITTEN
-    return Estimate(incremental * incremental_scale, recompute * recompute_scale)
+    return Estimate(incremental * learned.incremental, recompute * learned.recompute, learned.known)
 
 
-def scales(
-    incremental: Sequence[tuple[float | None, float | None]], recompute: Sequence[tuple[float | None, float | None]]
-) -> tuple[float, float]:
-    """actual / predicted of each strategy, from (predicted, actual) pairs, the newest first.
+def learn(incremental: Seen, recompute: Seen, created: Seen) -> Learned:
+    """The best of the last few counts, because the first refreshes of a session are slow for reasons of their own; and
+    only if both strategies have been seen, an incremental refresh twice: otherwise one of them would be judged by its
+    cold start alone. Until there was a recompute, the creation of the view tells of it."""
+    kept, whole, made = (ratios(seen) for seen in (incremental, recompute, created))
+    if len(kept) < ENOUGH or not (whole or made):
+        return Learned()
+    if whole:
+        return Learned(min(kept), min(whole), known=True)
+    shortest = min(actual for _, actual in incremental[:HISTORY] if actual)
+    creation = min(actual for _, actual in created if actual)
+    tries = shortest > LONG and shortest > NEAR * creation
+    return Learned(min(kept), min(made) / COLD, tries=tries)
 
-    The best of the last few, because the first refreshes of a session are slow for reasons of their own; and only if
-    both strategies have been seen, an incremental refresh twice, because otherwise one of them would be judged by its
-    cold start alone. The creation of the view was a recompute.
-    """
-    ratios = [[a / p for p, a in pairs[:HISTORY] if p and a] for pairs in (incremental, recompute)]
-    if len(ratios[0]) < ENOUGH or not ratios[1]:
-        return 1.0, 1.0
-    return min(ratios[0]), min(ratios[1])
+
+def ratios(seen: Seen) -> list[float]:
+    return [actual / predicted for predicted, actual in seen[:HISTORY] if predicted and actual]
