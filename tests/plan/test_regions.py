@@ -9,7 +9,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from rollview.lake.regions import FEW, RANGES, clusters, region
+from rollview.lake.regions import FEW, RANGES, clusters, region, share
 from rollview.plan.emit import column, sql
 
 MANY = list(range(FEW + 1))
@@ -68,3 +68,10 @@ def test_every_value_is_in_a_range_and_ranges_are_few() -> None:
         found = clusters(column_of(*values))
         assert len(found) <= RANGES
         assert all(any(low <= v <= high for low, high in found) for v in values)
+
+
+def test_a_sorted_file_is_read_where_the_values_are() -> None:
+    assert share([(100, 199)], 0, 999, groups=10) == pytest.approx(0.2), "a tenth, and where it begins a row group more"
+    assert share([(100, 199), (5000, 6000)], 0, 999, groups=10) == pytest.approx(0.2), "what lies elsewhere is not read"
+    assert share([(5, 5), (500, 500)], 0, 999, groups=100) == pytest.approx(0.022)
+    assert share([(0, 999)], 0, 999, groups=10) == 1.0

@@ -20,7 +20,7 @@ from rollview.capture.net import row_codes
 from rollview.change import Applied, Change
 from rollview.deltas.change_table import Update, Updates
 from rollview.lake.lake import Commit, Lake, TableRef
-from rollview.lake.regions import file_filter, regions
+from rollview.lake.regions import bytes_near, regions
 from rollview.limits import USUAL, Limits
 from rollview.names import COUNT
 from rollview.plan.emit import ident
@@ -73,14 +73,15 @@ class Applier:
     def publish(self) -> None:
         self.lake.publish_branch(self.extent, self.after)
 
-    def few(self, rows: pa.Table | None, key: Sequence[str]) -> bool:
-        """May a single MERGE touch only little of the extent?"""
+    def few(self, rows: pa.Table | None, key: Sequence[str], order: Sequence[str]) -> bool:
+        """May a single MERGE touch only little of the extent, which is sorted by `order`?"""
         if self.is_small():
             return True
         if rows is None or not key:
             return False
-        files = self.lake.load(self.extent).scan(row_filter=file_filter(key[0], rows.column(key[0]))).plan_files()
-        return sum(f.file.file_size_in_bytes for f in files) <= self.limits.few_bytes
+        ordered = key[0] in order[:1]
+        read = bytes_near(self.lake.load(self.extent), key[0], rows.column(key[0]), ordered=ordered)
+        return read <= self.limits.few_bytes
 
     # --- aggregates -----------------------------------------------------------------------------------
 
@@ -118,7 +119,7 @@ class Applier:
 
     def merged_states(self, source: exp.Expr, rows: pa.Table | None, key: Sequence[str], updates: Updates) -> Applied:
         near = regions(rows, key) if rows is not None else {}
-        if rows is None or not key or self.few(rows, key):
+        if rows is None or not key or self.few(rows, key, key):
             statement = merge_states(self.extent.tree(), source, key, updates, keep_empty=not key, near=near)
             self.merge(statement)
             return self.counted()
@@ -167,7 +168,7 @@ class Applier:
         if inserts_only:
             return self.append(change, columns, order)
         near = regions(change.rows, key) if change.rows is not None else {}
-        if self.few(change.rows, key):
+        if self.few(change.rows, key, order):
             source: exp.Expr = change.name
             if not unique and not gains_single_copies(change):
                 source = bag_source(change.name, self.extent.tree(), columns, near)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,10 @@ from rollview.algebra.relation import State
 from rollview.lake.arrow import literal
 from rollview.lake.predicates import Predicate, between, either, everything
 from rollview.plan.region import Region
+
+if TYPE_CHECKING:
+    from pyiceberg.manifest import DataFile
+    from pyiceberg.table import Table
 
 FEW = 100
 RANGES = 12
@@ -69,6 +74,31 @@ def file_filter(column: str, values: pa.ChunkedArray) -> Predicate:
     if not usable or not len(known):
         return everything()
     return either([between(column, low, high, nulls=values.null_count > 0) for low, high in clusters(known)])
+
+
+def bytes_near(table: Table, column: str, values: pa.ChunkedArray, *, ordered: bool) -> float:
+    """About how much is read of a table to find some values of a column, by which its rows may be ordered."""
+    files = [task.file for task in table.scan(row_filter=file_filter(column, values)).plan_files()]
+    known = pc.drop_null(values)
+    if not ordered or not len(known) or not pa.types.is_integer(values.type):
+        return sum(file.file_size_in_bytes for file in files)
+    ranges = clusters(known)
+    number = table.schema().find_field(column).field_id
+
+    def read(file: DataFile) -> float:
+        ends = [bounds[number] for bounds in (file.lower_bounds, file.upper_bounds) if bounds and number in bounds]
+        if len(ends) < 2:
+            return 1.0
+        low, high = (int.from_bytes(end, "little", signed=True) for end in ends)  # as Iceberg writes whole numbers
+        return share(ranges, low, high, len(file.split_offsets or ()) or 1)
+
+    return sum(file.file_size_in_bytes * read(file) for file in files)
+
+
+def share(ranges: Sequence[tuple[Any, Any]], low: Any, high: Any, groups: int) -> float:
+    """How much of a sorted file is read for values in some ranges: what lies there, and at least a row group each."""
+    inside = [(max(a, low), min(b, high)) for a, b in ranges if a <= high and b >= low]
+    return min(1.0, sum(float(b - a + 1) / float(high - low + 1) + 1 / groups for a, b in inside))
 
 
 class KnownKeys:
