@@ -20,11 +20,11 @@ from sqlglot import exp
 
 from rollview.algebra.relation import Relation, State, scans
 from rollview.apply.compact import compact
-from rollview.apply.held import held
 from rollview.apply.log import ViewLog
 from rollview.apply.merge import Applier
 from rollview.capture.net import summed
 from rollview.catalog import ControlStore, HistoryRow
+from rollview.catalog.held import held
 from rollview.catalog.stored import Stored, bytes_of
 from rollview.change import Applied, Change
 from rollview.errors import RecomputeRefused, RollviewError

@@ -16,11 +16,11 @@ from sqlglot import exp
 from rollview import sources
 from rollview.algebra.schema import Tables
 from rollview.apply.fold import fold, settle
-from rollview.apply.held import held, newest
 from rollview.capture.attached import Attached
 from rollview.capture.managed import Committer, Transaction
 from rollview.catalog import ControlStore, Step
 from rollview.catalog.database import parse_location
+from rollview.catalog.held import held, newest
 from rollview.catalog.stored import Stored, all_stored, stored
 from rollview.creation import Creation
 from rollview.errors import BadInput, BrokenInvariant, SourceError

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.spark.three import VIEWS, Truth, commit, place
 
+from rollview.apply import compact
 from rollview.errors import BadInput, SourceError
 from rollview.propagate.present import DRIVERS
 
@@ -117,6 +118,25 @@ def test_a_table_that_cannot_be_read_has_views_that_need_only_its_changes(spark:
         groups = {a: [x for b, x in r if b == a and x > 0] for a, x in r if x > 0}
         assert {tuple(row) for row in wh.table("sums").collect()} == {(a, sum(g), len(g)) for a, g in groups.items()}
         assert sorted(tuple(row) for row in wh.table("both").collect()) == sorted(r + s)
+
+
+def test_a_compacted_table_whose_past_is_gone_is_still_seen_at_its_tick(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commit of a compaction says no tick, and the one before it that said it has expired."""
+    monkeypatch.setattr(compact, "COMMITS", 1)
+    monkeypatch.setattr(compact, "FILES", 2)
+    with place(tmp_path) as wh:
+        wh.create_view("pairs", VIEWS["pairs"])
+        for i in range(5):  # the last one is followed by a compaction
+            with wh.transaction() as tx:
+                tx.insert("s", [(i % 3, i)])
+        wh.refresh()
+        wh.maintain(keep=0.0)
+        with wh.transaction() as tx:
+            tx.insert("r", [(1, 1)])
+        wh.refresh("pairs")
+        assert wh.verify("pairs").ok
 
 
 def test_the_past_of_such_a_table_cannot_be_read(spark: SparkSession, tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rollview.apply.compact import compact
-from rollview.apply.held import held
 from rollview.apply.merge import Applier
 from rollview.capture.net import counted
 from rollview.catalog import ControlStore, TableChange
+from rollview.catalog.held import held
 from rollview.catalog.stored import Stored
 from rollview.change import Change
 from rollview.lake.lake import Lake

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from rollview.catalog import ControlStore
+from rollview.catalog.held import newest
 from rollview.catalog.stored import Stored
 from rollview.errors import SourceError
 from rollview.lake.lake import Lake
-from rollview.names import PROPERTY_TICK
 
 TRIES = 40
 PAUSE = 0.05
@@ -59,15 +59,8 @@ class LakeObserver:
         return {name: self.current(self.relations[name]) for name in tables}
 
     def current(self, stored: Stored) -> tuple[int | None, int]:
-        table = self.lake.load(stored.extent)
-        snapshot = current = table.current_snapshot()
-        while snapshot is not None:
-            said = snapshot.summary.additional_properties.get(PROPERTY_TICK) if snapshot.summary else None
-            if said is not None:
-                return current.snapshot_id if current else None, int(said)
-            parent = snapshot.parent_snapshot_id
-            snapshot = table.snapshot_by_id(parent) if parent is not None else None
-        return current.snapshot_id if current else None, stored.relation.created_tick
+        found = newest(self.lake, stored.extent, self.control.marks.mark(stored.name))
+        return (None, stored.relation.created_tick) if found is None else (found.snapshot_id, found.tick)
 
     def common(self, ticks: Mapping[str, int]) -> int | None:
         """The last tick at which every table still was as it was at its own."""
