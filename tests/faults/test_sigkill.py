@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from rollview import Warehouse
+
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
 import os, sys
@@ -96,14 +98,20 @@ def prepare(site: Site, work: str, step: str) -> None:
             wh.create_view("joined", VIEWS["joined"], policy="incremental")
         for _ in range(2 if work == "maintain" else 1):
             wh.refresh()
-            site.change(wh)
-            site.they_write(wh)
-            with wh.transaction() as tx:
-                tx.insert("p", [(site.turn % 2, site.turn)])
-                tx.insert("q", [(site.turn % 3, site.turn)])
-                tx.upsert("s", [(2, f"name of turn {site.turn}")])
+            write(site, wh)
+        if step == "maintain.gathered":  # from several files that are still needed
+            write(site, wh)
         if work == "apply":
             Runner(wh, "propagate", lag=0.01).round()
+
+
+def write(site: Site, wh: Warehouse) -> None:
+    site.change(wh)
+    site.they_write(wh)
+    with wh.transaction() as tx:
+        tx.insert("p", [(site.turn % 2, site.turn)])
+        tx.insert("q", [(site.turn % 3, site.turn)])
+        tx.upsert("s", [(2, f"name of turn {site.turn}")])
 
 
 @contextmanager
