@@ -45,9 +45,11 @@ class Creation:
         self.refresh = refresh
         """brings views, and those below them, to a tick"""
 
-    def view(self, name: str, text: str, policy: str) -> Report:
+    def view(self, name: str, text: str, policy: str, replaces: str | None = None) -> Report:
+        """The view; if it will replace another, everything but that."""
         parts, refused = self.parts(name, text, policy) if policy != "full" else ({}, {})
-        return self.made(name, text, policy, parts, {"refused_parts": refused} if refused else {})
+        known: dict[str, Any] = {"refused_parts": refused} if refused else {}
+        return self.made(name, text, policy, parts, known | ({"replaces": replaces} if replaces else {}))
 
     def parts(self, view: str, text: str, policy: str) -> tuple[Parts, Parts]:
         """Store the inner groups that are worth it, the innermost first. Others stay derived, for the reason given."""

@@ -31,6 +31,16 @@ def part_view(view: str, number: int) -> str:
     return f"{PREFIX}{view.lower()}_part{number}"
 
 
+def next_view(view: str, replaced: int) -> str:
+    """What is built beside a view, by the id of the relation that it will replace; its tables keep this name."""
+    return f"{PREFIX}{view.lower()}_next{replaced}"
+
+
+def retired_view(view: str, replaced: int) -> str:
+    """A relation that was replaced, while somebody may still read it."""
+    return f"{PREFIX}{view.lower()}_was{replaced}"
+
+
 def delta_view(relation: str, part: str) -> str:
     """The temporary view that binds (a part of) the delta of one span."""
     return f"{PREFIX}{part}_{relation.lower()}"

@@ -34,6 +34,8 @@ REASONS: dict[str, str] = {
     "RV-LIMIT": "LIMIT and OFFSET are maintained for numbers, not for expressions",
     "RV-ORDER-IGNORED": "a stored view has no order; ORDER BY without LIMIT is ignored",
     "RV-POLICY-FULL": "the view's policy is full",
+    "RV-SCHEMA-CHANGED": "a column that the view reads is gone, or has another type: the view is built anew where its "
+    "query still holds",
     "RV-SNAPSHOT-EXPIRED": "a snapshot of an attached table that the change is computed from has expired",
     "RV-SOURCE-GAP": "snapshots of an attached table expired before they were captured, so its changes are not known",
     "RV-NOT-PROPAGATED": "changes of the view do not add up, so they are computed and applied in one step",
@@ -44,6 +46,8 @@ REASONS: dict[str, str] = {
     "RV-UNDETERMINED": "the rows of a group do not determine the value of this aggregate: it depends on their order",
     "RV-UPSTREAM-ELSEWHERE": "a view below has passed one of the two ticks without stopping there, so its change is "
     "not known; its SQL is evaluated instead",
+    "RV-DATA-KEPT": "the new query of a view is answered by the rows that are stored, so they stay",
+    "RV-UPSTREAM-REDEFINED": "a view below got another query, so the view is computed anew from what it is now",
     "RV-UPSTREAM-RECOMPUTED": "a view below was recomputed, so there is no delta of it to go on from",
     "RV-QUALIFY": "Spark has no QUALIFY; rollview keeps such a view all the same, and verify recomputes it as rollview "
     "reads it",

@@ -164,8 +164,7 @@ class Refresh:
 
     def changed(self, span: Span) -> bool:
         reads = self.reads()
-        tables = [r.name for r in reads if r.relation.kind != "view"]
-        if tables and self.control.ticks.ticks_between(span.since, span.upto, tables):
+        if self.control.ticks.ticks_between(span.since, span.upto, [r.name for r in reads]):
             return True
         return any(self.moved(r, span) for r in reads if r.relation.kind == "view")
 
@@ -181,6 +180,8 @@ class Refresh:
             return "RV-POLICY-FULL"
         if self.compiled is None:
             reason = str(self.view.definition["recompute_reason"])
+        elif self.redefined_below(span):
+            reason = "RV-UPSTREAM-REDEFINED"
         elif not all(self.is_known(r, t) for r in self.upstream_views() for t in (span.since, span.upto)):
             reason = "RV-UPSTREAM-ELSEWHERE"
         elif not all(self.follows(r, span) for r in self.upstream_views()):
@@ -220,6 +221,11 @@ class Refresh:
 
     def gap(self, below: Stored, span: Span) -> bool:
         return any(span.holds(t) for t in below.definition.get("breaks", ()))
+
+    def redefined_below(self, span: Span) -> bool:
+        """Did a view below get another definition in the span?"""
+        views = [r.name for r in self.upstream_views()]
+        return bool(views and self.control.ticks.ticks_between(span.since, span.upto, views))
 
     def closed(self) -> bool:
         """Does the view read a table that cannot be read again?"""

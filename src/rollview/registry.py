@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from typing import Any
 
 from rollview.algebra.schema import BaseTable, Column, ForeignKey, Schema
@@ -153,11 +154,18 @@ class Registry:
             reached("drop.marked")
             self.drop_unfinished(name)
 
+    def drop_retired(self, *, of: str | None = None, before: datetime | None = None) -> None:
+        """What views were before they were replaced: of one view, or of all that were replaced before a time."""
+        for relation in self.control.replacements.retired(of=of, before=before):
+            with self.lease(relation.name):
+                self.drop_unfinished(relation.name)
+
     def drop_unfinished(self, name: str) -> None:
         """Everything that is stored for a relation that is not ready, then its name; can be repeated after a crash."""
         relation = self.control.relations.find(name)
         if relation is not None and relation.state == "ready":
             return
+        self.drop_retired(of=name.lower())
         if relation is not None:
             self.drop_stored(relation)
         for part in reversed(self.parts_of(name)):
@@ -171,12 +179,13 @@ class Registry:
 
     def drop_stored(self, relation: Relation) -> None:
         target = stored(relation)
+        purge = "retired" in relation.definition
         if relation.kind != "table":
             self.lake.drop(user_table(target.name), view=True)
         if relation.kind != "attached":
-            self.lake.drop(target.extent)
+            self.lake.drop(target.extent, purge=purge)
         reached("drop.dropped")
-        self.lake.drop(target.log)
+        self.lake.drop(target.log, purge=purge)
         reached("drop.emptied")
         self.control.relations.delete(target.name)
 
@@ -184,7 +193,8 @@ class Registry:
         """Drop what a dead process left half-made; views go before what they read."""
         for relation in reversed(self.control.relations.list()):
             owner = relation.definition.get("part_of") or relation.name
-            if relation.state != "ready" or self.control.relations.find(owner) is None:
+            alone = self.control.relations.find(owner) is None
+            if alone or (relation.state != "ready" and "retired" not in relation.definition):
                 with suppress(SourceError), self.lease(owner, wait=0.0):  # held: somebody is at it
                     self.drop_unfinished(owner)
 

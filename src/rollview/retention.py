@@ -27,13 +27,15 @@ class Need:
 def needs(control: ControlStore, keep: float = KEEP) -> dict[str, Need]:
     """For every ready relation, by lower-case name: from which tick its changes and states must stay."""
     kept = Need(control.ticks.tick_at(datetime.now(UTC) - timedelta(seconds=keep)))
-    relations = control.relations.list(state="ready")
-    found = {r.name.lower(): kept for r in relations}
+    relations = control.relations.list()
+    found = {r.name.lower(): kept for r in relations if r.state == "ready"}
     for view in relations:
-        if view.kind != "view":
+        if view.kind != "view" or view.state == "dropping":
             continue
-        here = Need(control.marks.mark(view.name).applied_tick or 0, view.name)
+        made = view.created_tick if view.state == "creating" else 0
+        here = Need(control.marks.mark(view.name).applied_tick or made, view.name)
         for needed in (view, *control.relations.dependencies_of(view.name)):
             name = needed.name.lower()
-            found[name] = min(found[name], here, key=lambda n: n.tick)
+            if name in found:
+                found[name] = min(found[name], here, key=lambda n: n.tick)
     return found

@@ -31,7 +31,7 @@ from rollview.propagate.intervals import Interval, Target
 from rollview.propagate.layout import elementary
 from rollview.propagate.observe import LakeObserver
 from rollview.propagate.present import Present
-from rollview.propagate.standing import stands, tables_below
+from rollview.propagate.standing import relations_below, stands
 from rollview.propagate.states import PRESENT, versioned
 from rollview.propagate.timed import TimedVersioned
 from rollview.propagate.versioned import Span, Versioned
@@ -106,7 +106,7 @@ class Roll(Refresh):
     def next_end(self, mark: int, upto: int, interval: Interval | None) -> int:
         if interval is None:
             return upto
-        waiting = self.control.ticks.waiting(mark, upto, tables_below(self.control, self.view.name))
+        waiting = self.control.ticks.waiting(mark, upto, relations_below(self.control, self.view.name))
         if not waiting:
             return upto
         end = interval.upto(waiting)
@@ -170,6 +170,12 @@ class Roll(Refresh):
             raise BadInput(
                 f"not all changes below {self.view.name} between ticks {span.since} and {span.upto} are known",
                 code="RV-SOURCE-GAP",
+                hint=f"wh.refresh({self.view.name!r})",
+            )
+        if self.redefined_below(span):
+            raise BadInput(
+                f"a view below {self.view.name} got another definition between ticks {span.since} and {span.upto}",
+                code="RV-UPSTREAM-REDEFINED",
                 hint=f"wh.refresh({self.view.name!r})",
             )
         for below in self.upstream_views():

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 from rollview.catalog import ControlStore, Relation
 from rollview.errors import BadInput
-from rollview.propagate.standing import tables_below
+from rollview.names import is_reserved
+from rollview.propagate.standing import relations_below
 from rollview.report import Listing
 from rollview.retention import needs
 
@@ -27,8 +28,8 @@ def status(control: ControlStore) -> Listing:
     needed = needs(control)
     rows = Listing()
     for relation in control.relations.list():
-        if relation.definition.get("part_of"):
-            continue  # goes with the view that it is a part of
+        if is_reserved(relation.name):
+            continue  # goes with the view that it is a part of, or takes the place of
         mark = control.marks.mark(relation.name)
         newest = control.history.refreshes(relation.name, limit=1) if relation.kind == "view" else ()
         at = mark.applied_tick if relation.kind != "attached" else last
@@ -65,7 +66,7 @@ def runners(control: ControlStore) -> Listing:
 
 def lag_of(control: ControlStore, view: str, tick: int) -> float:
     """Seconds since the first commit below the view after a tick; 0 if there is none."""
-    tables = tables_below(control, view)
+    tables = relations_below(control, view)
     waiting = control.ticks.waiting(tick, control.ticks.last_tick(), tables) if tables else ()
     return max(0.0, (datetime.now(UTC) - waiting[0].committed).total_seconds()) if waiting else 0.0
 
@@ -74,7 +75,7 @@ def behind(control: ControlStore, relation: Relation, at: int, last: int) -> int
     """How many committed ticks concern a view that it does not have yet."""
     if relation.kind != "view" or at >= last:
         return 0
-    tables = tables_below(control, relation.name)
+    tables = relations_below(control, relation.name)
     return len(control.ticks.ticks_between(at, last, tables)) if tables else 0
 
 

@@ -14,7 +14,7 @@ from rollview.algebra.relation import State, scans
 from rollview.algebra.schema import Schema, Tables
 from rollview.catalog import ColumnInfo, ControlStore, HistoryRow
 from rollview.catalog.stored import Stored, bytes_of, stored
-from rollview.errors import BadInput, NotYetSupported, RecomputeRefused
+from rollview.errors import BadInput, BrokenInvariant, NotYetSupported, RecomputeRefused, SourceError
 from rollview.frontend.parse import parse_query
 from rollview.frontend.references import is_ours, references
 from rollview.frontend.refuse import bad
@@ -29,6 +29,7 @@ from rollview.plan.emit import emit, sql
 from rollview.plan.extent import Kind
 from rollview.plan.maintain import maintain
 from rollview.plan.parts import Kept, nothing_kept
+from rollview.plan.redefine import answered
 from rollview.plan.timing import additive
 from rollview.propagate.layout import Layout
 from rollview.propagate.states import NONE, States
@@ -92,27 +93,35 @@ class Views:
         self.typer.query(text)
 
     def compiled(self, view: Stored, relations: Mapping[str, Stored]) -> CompiledView | None:
+        if outdated(view, relations):
+            raise SourceError(
+                f"a column that {view.name} reads is gone, or has another type",
+                code="RV-SCHEMA-CHANGED",
+                hint=f"wh.refresh({view.name!r}) builds it anew where its query still holds; else replace it",
+            )
         known = (view.relation.id, str(view.definition["fingerprint"]))
         if known not in self._compiled:
             compiled = None
             if view.definition.get("recompute_reason") is None:
-                bases = {n: s.base for n, s in relations.items()}
-                parts = view.definition.get("parts", {})
-                compiled = compile_view(view.definition["sql"], bases, self.typer, lambda text, _: parts.get(text))
+                compiled = self.compile(view, {n: s.base for n, s in relations.items()})
             self._compiled[known] = compiled
         return self._compiled[known]
 
+    def compile(self, view: Stored, bases: Tables) -> CompiledView:
+        """The view over its parts, and over the rows that were stored for an earlier query of it, if they stayed."""
+        parts = view.definition.get("parts", {})
+        compiled, *stored_for = (
+            compile_view(text, bases, self.typer, lambda part, _: parts.get(part))
+            for text in (view.definition["sql"], view.definition.get("stored_for"))
+            if text is not None
+        )
+        found = answered(compiled, stored_for[0].extent) if stored_for else compiled
+        if found is None:
+            raise BrokenInvariant(f"{view.name} does not fit the rows that are stored for it", code="RV-STORED-FOR")
+        return found
+
     def forget(self, name: str) -> None:
         self._compiled.clear()
-
-    def rehearse(self, text: str, policy: str, relations: Mapping[str, Stored], tick: int) -> None:
-        """Before a view is replaced: the new query is accepted, and runs to its end."""
-        self.check(text, policy, relations)
-        states = States(self.lake, self.control, relations, first=True)
-        try:
-            self.lake.evaluate(states.query(text, tick))
-        finally:
-            states.close()
 
     def create(
         self,
@@ -125,7 +134,9 @@ class Views:
         tick: int,
         known: Mapping[str, Any],
     ) -> Report:
-        """Register, compute, show: in this order, so that a crash leaves something that recovery can drop."""
+        """Register, compute, show: in this order, so that a crash leaves something that recovery can drop.
+
+        What will replace another view is not shown yet, and not ready."""
         started, clock = datetime.now(UTC), time.perf_counter()
         compiled, reason = checked
         output = compiled.output if compiled is not None else self.typer.query(text)
@@ -135,7 +146,7 @@ class Views:
             "sql": text,
             "policy": policy,
             "recompute_reason": reason,
-            "uses": columns_used(compiled),
+            "uses": columns_used(compiled, {n: relations[n].base for n in reads}),
             "fingerprint": fingerprint(text, tuple(c.name for c in output)),
             **known,
         }
@@ -154,29 +165,45 @@ class Views:
         with jobs.here():
             self.compute(view, compiled, relations, output, tick)
         reached("create_view.computed")
-        reader = self.show(view, compiled, output)
-        reached("create_view.shown")
+        reader = self.reader(view, compiled)
         self.control.relations.update_definition(name, {**definition, "reader": sql(reader)})
         reached("create_view.defined")
-        self.control.relations.set_state(name, "ready")
-        seconds = time.perf_counter() - clock
-        rows = self.lake.live_rows(view.extent)
+        if "replaces" not in known:
+            self.lake.create_view(name, reader)
+            reached("create_view.shown")
+            self.control.relations.set_state(name, "ready")
+        report = Report(
+            name,
+            "recompute",
+            reason,
+            0,
+            tick,
+            inserted=self.lake.live_rows(view.extent),
+            seconds=time.perf_counter() - clock,
+            jobs=jobs.count,
+            predicted=self.predicted(view, relations, reads),
+        )
+        if "replaces" not in known:
+            self.record(report, started)
+        return report
+
+    def record(self, made: Report, started: datetime) -> None:
+        """A creation counts as the first recompute."""
         self.control.history.record_refresh(
             HistoryRow(
-                view=name,
+                view=made.view,
                 started=started,
                 strategy="create",
-                seconds=seconds,
-                reason=reason,
-                since=0,
-                upto=tick,
-                inserted=rows,
-                jobs=jobs.count,
-                predicted_cost=self.predicted(view, relations, reads),
-                actual_cost=seconds,
+                seconds=made.seconds,
+                reason=made.reason,
+                since=made.since,
+                upto=made.upto,
+                inserted=made.inserted,
+                jobs=made.jobs,
+                predicted_cost=made.predicted,
+                actual_cost=made.seconds,
             )
         )
-        return Report(name, "recompute", reason, 0, tick, inserted=rows, seconds=seconds, jobs=jobs.count)
 
     def predicted(self, view: Stored, relations: Mapping[str, Stored], reads: Sequence[str]) -> float:
         """What the cost model says of the creation, which was the first recompute."""
@@ -229,14 +256,11 @@ class Views:
         assert commit is not None and commit.snapshot_id is not None
         self.control.marks.record_extent(view.name, tick, commit.snapshot_id)
 
-    def show(self, view: Stored, compiled: CompiledView | None, output: Schema) -> exp.Query:
-        """The Iceberg view of the user's name over the extent; any Spark with the catalog reads it."""
+    def reader(self, view: Stored, compiled: CompiledView | None) -> exp.Query:
+        """What the Iceberg view of the user's name reads of the extent; any Spark with the catalog can."""
         if compiled is not None:
-            reader: exp.Query = emit(compiled.extent.reader, lambda _: view.extent.tree())
-        else:
-            reader = self.lake.select_all(view.extent.tree())
-        self.lake.create_view(view.name, reader)
-        return reader
+            return emit(compiled.extent.reader, lambda _: view.extent.tree())
+        return self.lake.select_all(view.extent.tree())
 
 
 def read_again(view: CompiledView, bases: Tables) -> set[str]:
@@ -255,11 +279,21 @@ def refuse_reading(tables: set[str]) -> None:
         )
 
 
-def columns_used(compiled: CompiledView | None) -> dict[str, list[str]] | None:
-    """The columns that a view reads of each relation; None if nobody knows."""
+def columns_used(compiled: CompiledView | None, bases: Tables) -> dict[str, dict[str, str]]:
+    """The columns that a view reads of each relation, with their types; all of them if it is only recomputed."""
+    types = {name: {c.name: c.type for c in base.columns} for name, base in bases.items()}
     if compiled is None:
-        return None
-    found: dict[str, set[str]] = {}
+        return types
+    found: dict[str, dict[str, str]] = {}
     for scan in scans(compiled.definition):
-        found.setdefault(scan.table, set()).update(column for column, _ in scan.columns)
-    return {table: sorted(columns) for table, columns in found.items()}
+        read = {column for column, _ in scan.columns}
+        found.setdefault(scan.table, {}).update({c: t for c, t in types[scan.table].items() if c in read})
+    return found
+
+
+def outdated(view: Stored, relations: Mapping[str, Stored]) -> bool:
+    """Has a column that the view reads gone, or got another type, since it was made?"""
+    return any(
+        used.items() - {(c.name, c.type) for c in relations[name].base.columns}
+        for name, used in view.definition["uses"].items()
+    )

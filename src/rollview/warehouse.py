@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -30,17 +30,18 @@ from rollview.lake.session import check_session, local_session
 from rollview.lake.typer import SparkTyper
 from rollview.limits import USUAL, Limits
 from rollview.maintain import maintain
-from rollview.names import COUNT, TICK
+from rollview.names import COUNT, TICK, is_reserved
 from rollview.plan.emit import emit
 from rollview.plan.explain import Explanation, StoredPart, explain
 from rollview.propagate import intervals
 from rollview.propagate.log_rows import log_rows
 from rollview.propagate.present import DRIVERS
-from rollview.propagate.standing import tables_below
+from rollview.propagate.standing import relations_below
 from rollview.propagate.states import States, reader_at
 from rollview.propagate.versioned import Span
 from rollview.propagate.view_delta import ViewDelta
 from rollview.propagate.visible_changes import visible_changes
+from rollview.redefinition import UNSHOWN, Redefinition, is_outdated
 from rollview.registry import PATIENCE, Registry
 from rollview.report import Listing, Report, Verification
 from rollview.retention import KEEP
@@ -86,6 +87,9 @@ class Warehouse:
         self._attached = Attached(self._lake, self._control)
         self._creation = Creation(
             self._lake, self._control, self._registry, self._views, self._limits, self._refresh_below
+        )
+        self._redefinition = Redefinition(
+            self._lake, self._control, self._registry, self._views, self._creation, self._catch_up
         )
         self._recover()
 
@@ -167,7 +171,12 @@ class Warehouse:
     def create_view(
         self, name: str, sql: str, policy: str = "auto", *, or_replace: bool = False, if_not_exists: bool = False
     ) -> Report | None:
-        """Define a view and compute it once. Policies: auto, incremental, strict, full."""
+        """Define a view and compute it once. Policies: auto, incremental, strict, full.
+
+        With `or_replace`, a view of that name stays readable until it is the new one: at once where what is stored
+        answers the new query (the report's reason is RV-DATA-KEPT), else when the new rows are built beside the old.
+        Views that read it are recomputed at their next refresh.
+        """
         check_policy(policy)
         found = self._control.relations.find(name)
         if found is not None and if_not_exists:
@@ -175,10 +184,8 @@ class Warehouse:
         relations = all_stored(self._control)
         sql = respelled(sql, relations)
         self._capture(self._views.reads(sql, relations))
-        if found is not None and found.kind == "view" and or_replace:
-            others = {n: s for n, s in relations.items() if n != name.lower()}
-            self._views.rehearse(sql, policy, others, self.tick)
-            self.drop_view(name)
+        if or_replace and found is not None and found.kind == "view" and found.state == "ready":
+            return self._redefinition.view(name, sql, policy)
         with self._registry.making(name):
             return self._creation.view(name, sql, policy)
 
@@ -202,6 +209,8 @@ class Warehouse:
         wanted = [self._stored(n, "view").name.lower() for n in names]
         needed = self._needed(wanted)
         self._capture(needed if wanted else None, over_gaps=policy == "full")
+        followed = self._followed(needed, wanted, policy)
+        needed = self._needed(wanted) if followed else needed
         upto = self._target(to)
         owners = {p: n for n in needed for p in self._stored(n, "view").definition.get("parts", {}).values()}
         reports: dict[str, Report] = {}
@@ -209,6 +218,7 @@ class Warehouse:
             asked = not wanted or owners.get(name, name) in wanted
             refreshed = self._advance if name in owners else self._refresh_one
             reports[name] = refreshed(name, upto, policy if asked else None)
+        reports |= followed
         for part, owner in owners.items():
             reports[owner] = reports[owner].with_part(reports.pop(part))
         if len(names) == 1:
@@ -238,6 +248,8 @@ class Warehouse:
         wanted = self._stored(name, "view").name.lower()
         needed = self._needed([wanted])
         self._capture(needed)
+        if self._followed(needed, [wanted], None):
+            needed = self._needed([wanted])
         tick = self._target(upto)
         for below in needed:
             if below != wanted:
@@ -266,7 +278,7 @@ class Warehouse:
 
     def _roll(self, name: str, policy: str | None = None) -> Roll:
         relations = all_stored(self._control)
-        view = relations[name]
+        view = stored(self._control.relations.get(name))
         return Roll(
             self._lake,
             self._control,
@@ -401,6 +413,7 @@ class Warehouse:
         found = newest(self._lake, target.extent, self._control.marks.mark(target.name))
         if found is None:
             raise BrokenInvariant(f"{target.name} has no extent", code="RV-NO-EXTENT")
+        refuse_outdated(self._control, target, found.tick)
         self._settle(target.name, found.tick)
         states = States(self._lake, self._control, relations)
         try:
@@ -421,6 +434,7 @@ class Warehouse:
                 for name in sorted(n for n, s in relations.items() if s.relation.kind == "view"):
                     leases.enter_context(self._registry.lease(name))
                 leases.enter_context(self._control.leases.hold("writer", wait=PATIENCE))
+                self._registry.drop_retired(before=datetime.now(UTC) - timedelta(seconds=keep))
                 for target in relations.values():
                     if target.relation.kind == "table":
                         fold(self._lake, self._control, target, self._limits)
@@ -431,6 +445,9 @@ class Warehouse:
     def _refresh_one(self, name: str, upto: int, policy: str | None = None) -> Report:
         clock = time.perf_counter()
         view = self._stored(name, "view")
+        if UNSHOWN in view.definition:
+            with self._registry.lease(name):
+                self._redefinition.show(name)
         mark = self._control.marks.mark(name)
         found = newest(self._lake, view.extent, mark)
         recorded = found == (mark.applied_tick, mark.extent_snapshot)
@@ -454,15 +471,35 @@ class Warehouse:
         with self._registry.lease(part):
             return self._roll(part, policy).advance(upto)
 
+    def _catch_up(self, name: str, tick: int) -> None:
+        """Bring a view that is being made to a tick that it has not reached."""
+        if (self._control.marks.mark(name).applied_tick or 0) < tick:
+            below = [r.name.lower() for r in self._control.relations.dependencies_of(name) if r.kind == "view"]
+            if below:
+                self._refresh_below(below, tick)
+            self._settle(name, tick)
+            self._roll(name).refresh_to(tick)
+
     def _refresh_below(self, views: Sequence[str], tick: int) -> None:
+        self._followed(self._needed(views), (), None)
         for name in self._needed(views):
             self._refresh_one(name, tick)
+
+    def _followed(self, views: Sequence[str], asked: Sequence[str], policy: str | None) -> dict[str, Report]:
+        """Views over columns that have changed are built anew, each after what it reads; their parts go with them."""
+        found: dict[str, Report] = {}
+        relations = all_stored(self._control)
+        for name in views:
+            if not is_reserved(name) and is_outdated(relations[name], relations):
+                found[name] = self._redefinition.follow(relations[name], policy if name in asked or not asked else None)
+                relations = all_stored(self._control)
+        return found
 
     def _settle(self, name: str, upto: int) -> None:
         """Managed tables, or those below a view, hold every committed tick up to `upto`."""
         relations = all_stored(self._control)
-        view = relations[name.lower()].relation.kind == "view"
-        for table in tables_below(self._control, name) if view else [name]:
+        view = self._control.relations.get(name).kind == "view"
+        for table in relations_below(self._control, name) if view else [name]:
             if relations[table.lower()].relation.kind == "table":
                 settle(self._lake, self._control, relations[table.lower()], upto, self._limits)
 
@@ -505,6 +542,7 @@ class Warehouse:
     def _recover(self) -> None:
         """Finish or undo what a dead process left: half-made relations go, tables follow their logs."""
         self._registry.recover()
+        self._redefinition.recover()
         for target in all_stored(self._control).values():
             if target.relation.kind == "table":
                 settle(self._lake, self._control, target, self.tick, self._limits)
@@ -524,6 +562,17 @@ class Snapshot:
     def sql(self, query: str) -> Any:
         """A query over tables and views at the tick."""
         return self._warehouse._query_at(query, self.tick)
+
+
+def refuse_outdated(control: ControlStore, view: Stored, tick: int) -> None:
+    """A view cannot be compared with its SQL if a view below has got another definition since."""
+    below = [r.name for r in control.relations.dependencies_of(view.name) if r.kind == "view"]
+    if below and control.ticks.ticks_between(tick, control.ticks.last_tick(), below):
+        raise BadInput(
+            f"a view below {view.name} has got another definition since tick {tick}",
+            code="RV-UPSTREAM-REDEFINED",
+            hint=f"wh.refresh({view.name!r}) first",
+        )
 
 
 def check_policy(policy: str) -> None:

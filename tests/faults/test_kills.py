@@ -53,6 +53,8 @@ PROPAGATE = ("start_delta.created", "propagate.appended", "propagate.answered", 
 APPLY = ("apply.rolled", "apply.noted")
 MAINTAIN = ("maintain.forgot", "maintain.gathered", "maintain.unmarked", "maintain.expired")
 """tests/faults/test_propagation_kills.py"""
+REPLACE = ("replace.built", "replace.ready", "replace.committed", "replace.shown")
+"""tests/faults/test_redefinition_kills.py"""
 EVOLVE = ("evolve.logged", "evolve.shown")
 PARAMETERS = {
     *(*BEFORE_COMMIT, *AFTER_COMMIT, *REFRESH, *CAPTURE, *EVOLVE),
@@ -60,6 +62,7 @@ PARAMETERS = {
     *PROPAGATE,
     *APPLY,
     *MAINTAIN,
+    *REPLACE,
 }
 
 

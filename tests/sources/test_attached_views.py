@@ -281,24 +281,89 @@ def test_columns_that_are_renamed_keep_their_name_here(wh: Warehouse) -> None:
     reopened.close()
 
 
-@pytest.mark.parametrize("change", ["DROP COLUMN price", "ALTER COLUMN price TYPE DECIMAL(12,2)"])
-def test_columns_that_a_view_reads_stop_the_capture_until_it_is_made_anew(wh: Warehouse, change: str) -> None:
-    name = f"broken_{len(change)}"
-    table = attach(wh, name)
-    wh.create_view(f"{name}_prices", f"SELECT SUM(price) AS s FROM {name}")
-    wh.create_view(f"{name}_stores", f"SELECT store, COUNT(*) AS n FROM {name} GROUP BY store")
-    before, start = rows(wh, f"{name}_prices"), wh.tick
-    table.sql(f"ALTER TABLE {{t}} {change}", "DELETE FROM {t} WHERE id = 1")
-    with pytest.raises(rollview.SourceError, match=f"RV-SCHEMA-CHANGED.*{name}_prices") as refused:
-        wh.refresh(f"{name}_stores")
-    assert refused.value.hint and "drop those views" in refused.value.hint
-    assert rows(wh, f"{name}_prices") == before and wh.tick == start
-    wh.drop_view(f"{name}_prices")
-    assert refresh(wh, f"{name}_stores").strategy == "incremental"
-    sql = f"SELECT COUNT(*) AS n FROM {name}" if "DROP" in change else f"SELECT SUM(price) AS s FROM {name}"
-    wh.create_view(f"{name}_prices", sql)
+def stored_rows(wh: Warehouse, view: str) -> tuple[str, int | None]:
+    """The table that holds a view's rows, and its snapshot."""
+    extent = wh._stored(view).extent
+    commit = wh._lake.commit(extent)
+    assert commit is not None
+    return extent.name, commit.snapshot_id
+
+
+def test_what_is_stored_stays_where_a_view_does_not_read_the_column(wh: Warehouse) -> None:
+    """Columns added, renamed, dropped and widened, and one that no view reads updated: no stored row moves."""
+    table = attach(wh, "evolving", "id INT, store INT, price DECIMAL(8,2), gone STRING, wide INT")
+    wh.create_view("evolving_sums", "SELECT store, SUM(price) AS s FROM evolving GROUP BY store", policy="strict")
+    wh.create_view("evolving_rows", "SELECT id, price FROM evolving", policy="strict")
+    before = stored_rows(wh, "evolving_sums"), stored_rows(wh, "evolving_rows")
+    table.sql(
+        "ALTER TABLE {t} DROP COLUMN gone",
+        "ALTER TABLE {t} ALTER COLUMN wide TYPE BIGINT",
+        "ALTER TABLE {t} RENAME COLUMN price TO amount",
+        "ALTER TABLE {t} ADD COLUMN price STRING",
+        "UPDATE {t} SET wide = 5000000000",
+    )
+    assert refresh(wh, "evolving_sums").strategy == refresh(wh, "evolving_rows").strategy == "incremental"
+    assert (stored_rows(wh, "evolving_sums"), stored_rows(wh, "evolving_rows")) == before
+    table.sql("INSERT INTO {t} VALUES (70, 1, 70, 5000000000, 'x')")
+    assert refresh(wh, "evolving_sums").strategy == refresh(wh, "evolving_rows").strategy == "incremental"
+
+
+def test_a_column_that_a_view_reads_is_widened(wh: Warehouse) -> None:
+    """The view is built anew beside its rows, those above follow it, and the others have nothing to do with it."""
+    table = attach(wh, "widened", "id INT, store INT, price DECIMAL(8,2)")
+    wh.create_view("widened_sums", "SELECT store, SUM(price) AS s FROM widened GROUP BY store", policy="incremental")
+    wh.create_view("widened_most", "SELECT MAX(s) AS s FROM widened_sums", policy="incremental")
+    wh.create_view("widened_count", "SELECT COUNT(store) AS n FROM widened_sums", policy="incremental")
+    wh.create_view("widened_strict", "SELECT id, price FROM widened", policy="strict")
+    wh.create_view("widened_stores", "SELECT store, COUNT(*) AS n FROM widened GROUP BY store", policy="strict")
+    before, old = rows(wh, "widened_sums"), stored_rows(wh, "widened_sums")
+    table.sql("ALTER TABLE {t} ALTER COLUMN price TYPE DECIMAL(12,2)", "INSERT INTO {t} VALUES (50, 1, 1234567890.12)")
+    assert refresh(wh, "widened_stores").strategy == "incremental"
+    assert rows(wh, "widened_sums") == before and stored_rows(wh, "widened_sums") == old
+    with pytest.raises(rollview.SourceError, match="RV-SCHEMA-CHANGED"):
+        wh.verify("widened_sums")
+    report = refresh(wh, "widened_sums")
+    assert (report.strategy, report.reason) == ("recompute", "RV-SCHEMA-CHANGED")
+    assert wh.table("widened_sums").schema["s"].dataType.simpleString() == "decimal(22,2)"
+    assert refresh(wh, "widened_most").reason == "RV-SCHEMA-CHANGED"
+    assert refresh(wh, "widened_count").reason == "RV-UPSTREAM-REDEFINED"
+    with pytest.raises(rollview.RollviewError, match="RV-SCHEMA-CHANGED"):
+        wh.refresh("widened_strict")
+    assert refresh(wh, "widened_strict", policy="full").strategy == "recompute"
+    table.sql("DELETE FROM {t} WHERE id = 50")
+    for view in ("widened_sums", "widened_most", "widened_count", "widened_strict", "widened_stores"):
+        assert refresh(wh, view).strategy == "incremental"
+
+
+def test_a_column_that_a_view_reads_is_dropped(wh: Warehouse) -> None:
+    """The view stays at its tick, for readers, until it is replaced; other views go on."""
+    table = attach(wh, "dropped")
+    wh.create_view("dropped_prices", "SELECT SUM(price) AS s FROM dropped", policy="incremental")
+    wh.create_view("dropped_stores", "SELECT store, COUNT(*) AS n FROM dropped GROUP BY store", policy="strict")
+    before = rows(wh, "dropped_prices")
+    table.sql("ALTER TABLE {t} DROP COLUMN price", "DELETE FROM {t} WHERE id = 1")
+    assert refresh(wh, "dropped_stores").strategy == "incremental"
+    with pytest.raises(rollview.SourceError, match="RV-SCHEMA-CHANGED") as refused:
+        wh.refresh("dropped_prices")
+    assert refused.value.hint and "CREATE OR REPLACE" in refused.value.hint
+    assert rows(wh, "dropped_prices") == before
+    wh.create_view("dropped_prices", "SELECT COUNT(*) AS s FROM dropped", or_replace=True, policy="incremental")
     table.sql("DELETE FROM {t} WHERE id = 2")
-    assert refresh(wh, f"{name}_prices").strategy == "incremental"
+    assert refresh(wh, "dropped_prices").strategy == "incremental"
+
+
+@pytest.mark.parametrize("change", ["ALTER COLUMN id TYPE BIGINT", "ADD COLUMN nested.b INT"])
+def test_a_key_or_a_nested_column_that_a_view_reads_stops_the_capture(wh: Warehouse, change: str) -> None:
+    name = f"stops_{len(change)}"
+    table = attach(wh, name, "id INT, store INT, price DECIMAL(8,2), nested STRUCT<a: INT>", key=["id"])
+    wh.create_view(f"{name}_view", f"SELECT id, nested.a AS a FROM {name}")
+    before, start = rows(wh, f"{name}_view"), wh.tick
+    table.sql(f"ALTER TABLE {{t}} {change}", "DELETE FROM {t} WHERE id = 1")
+    with pytest.raises(rollview.SourceError, match=f"RV-SCHEMA-CHANGED.*{name}_view"):
+        wh.refresh(f"{name}_view")
+    assert rows(wh, f"{name}_view") == before and wh.tick == start
+    wh.drop_view(f"{name}_view")
+    wh.drop_table(name)
 
 
 def test_attached_tables_are_read_only_and_left_alone_when_dropped(wh: Warehouse) -> None:

@@ -13,7 +13,7 @@ from tests.spark.shop import BIG_SALES, CITIES, CITY_SALES, add_sales, by_tick, 
 from rollview import Limits
 from rollview.errors import BadInput
 from rollview.lake.jobs import JobCounter
-from rollview.propagate.standing import tables_below
+from rollview.propagate.standing import relations_below
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,7 +72,7 @@ def test_a_view_is_rolled_to_any_tick_forward_and_back(spark: SparkSession, tmp_
             steps = wh.propagate(view, step={"rows": 8})
             assert (steps[0].since, steps[-1].upto, all(s.exact for s in steps)) == (start, wh.tick, True)
             for step in steps:
-                taken = wh._control.ticks.waiting(step.since, step.upto, tables_below(wh._control, view))
+                taken = wh._control.ticks.waiting(step.since, step.upto, relations_below(wh._control, view))
                 assert sum(w.rows for w in taken) <= 8 or len(taken) == 1, "whole transactions, within the limit"
             assert rows(wh, view) == right[start], "propagation writes no extent"
             assert by_tick({t: wh.table(view, at=t) for t in ticks}) == right

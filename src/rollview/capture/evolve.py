@@ -2,8 +2,9 @@
 
 - a column that is added is not seen until the table is attached again;
 - one that is renamed keeps the name under which it was attached;
-- one that is dropped, or gets another type, and that no view reads, goes or changes here as well;
-- one that a view reads stops the capture before anything is taken: the view is dropped first, and made anew afterwards.
+- one that is dropped, or gets another type, goes or changes here as well; views that read it stay as they are until a
+  refresh builds them anew, or until they are replaced (redefinition.py);
+- one of a key, or a nested one that a view reads, stops the capture before anything is taken.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def evolve(lake: Lake, control: ControlStore, table: Stored, columns: Sequence[C
         return table
     refuse_read(control, table, changed)
     kept = {name: c for name, c in now.items() if c is not None and (name not in changed or "<" not in c.type)}
-    for name in changed:  # a nested column cannot follow, so it is dropped: nobody reads it
+    for name in changed:  # a nested column that nobody reads cannot follow, so it is dropped
         change = ["ALTER COLUMN", sql(ident(name)), "TYPE", kept[name].type] if name in kept else None
         change = change or ["DROP COLUMN IF EXISTS", sql(ident(name))]
         lake.run(" ".join(["ALTER TABLE", table.log.quoted(), *change]))
@@ -56,7 +57,8 @@ def refuse_read(control: ControlStore, table: Stored, changed: Columns) -> None:
     keys = {k.lower() for k in table.base.key or ()} | {c.lower() for f in table.base.foreign_keys for c in f.columns}
     for name, column in changed.items():
         views = control.relations.dependents_of(table.name)
-        readers = [v.name for v in views if name.lower() in keys or reads(v, table, name)]
+        nested = column is not None and "<" in column.type
+        readers = [v.name for v in views if name.lower() in keys or (nested and reads(v, table, name))]
         if readers or name.lower() in keys:
             problem = "is gone" if column is None else f"has another type: {column.type}"
             raise SourceError(
@@ -69,9 +71,7 @@ def refuse_read(control: ControlStore, table: Stored, changed: Columns) -> None:
 
 
 def reads(view: Relation, table: Stored, column: str) -> bool:
-    """A view that is recomputed may read any column."""
-    known = view.definition.get("uses")
-    return known is None or column.lower() in {c.lower() for c in known.get(table.name.lower(), ())}
+    return column.lower() in {c.lower() for c in view.definition["uses"].get(table.name.lower(), {})}
 
 
 def selected(source: exp.Table, columns: Columns, types: Mapping[str, str]) -> exp.Select:

@@ -4,6 +4,7 @@ from rollview.catalog.history import History, HistoryRow
 from rollview.catalog.leases import Holder, Lease, Leases
 from rollview.catalog.marks import Extent, Mark, Marks
 from rollview.catalog.relations import ColumnInfo, Kind, Relation, Relations, State
+from rollview.catalog.replacements import Moment, Replacements
 from rollview.catalog.steps import Pending, Step, Steps
 from rollview.catalog.store import ControlStore
 from rollview.catalog.ticks import ChangeTotals, TableChange, TickCommit, Ticks, Waiting
@@ -21,9 +22,11 @@ __all__ = [
     "Leases",
     "Mark",
     "Marks",
+    "Moment",
     "Pending",
     "Relation",
     "Relations",
+    "Replacements",
     "State",
     "Step",
     "Steps",

@@ -85,7 +85,7 @@ class Relations:
         try:
             with self._database.write() as connection:
                 result = connection.execute(insert(relation_table).values(row).returning(relation_table))
-                created = _relation(result.one())
+                created = relation_of(result.one())
                 _add_dependencies(connection, created, reads)
                 return created
         except IntegrityError:
@@ -99,18 +99,18 @@ class Relations:
         with self._database.read() as connection:
             query = select(relation_table).where(relation_table.c.folded == fold(name))
             row = connection.execute(query).one_or_none()
-        return None if row is None else _relation(row)
+        return None if row is None else relation_of(row)
 
     def get(self, name: str) -> Relation:
         with self._database.read() as connection:
-            return _by_name(connection, [name])[fold(name)]
+            return relations_by_name(connection, [name])[fold(name)]
 
     def list(self, *, kind: Kind | None = None, state: State | None = None) -> tuple[Relation, ...]:
         """All relations, each after everything that it reads."""
         with self._database.read() as connection:
             rows = connection.execute(select(relation_table).order_by(relation_table.c.id)).all()
             edges = connection.execute(select(dependency_table)).all()
-        relations = {row.id: _relation(row) for row in rows}
+        relations = {row.id: relation_of(row) for row in rows}
         reads: dict[int, list[int]] = defaultdict(list)
         for view_id, reads_id in edges:
             reads[view_id].append(reads_id)
@@ -136,24 +136,24 @@ class Relations:
     def delete(self, name: str) -> None:
         """Forget the relation, its dependencies, marks and changes. Ticks and refresh history stay."""
         with self._database.write() as connection:
-            relation = _by_name(connection, [name], lock=True)[fold(name)]
+            relation = relations_by_name(connection, [name], lock=True)[fold(name)]
             _refuse_if_read(connection, relation)
             connection.execute(delete(relation_table).where(relation_table.c.id == relation.id))
 
     def add_dependencies(self, view: str, reads: Iterable[str]) -> None:
         with self._database.write() as connection:
-            _add_dependencies(connection, _by_name(connection, [view])[fold(view)], reads)
+            _add_dependencies(connection, relations_by_name(connection, [view])[fold(view)], reads)
 
     def dependencies_of(self, view: str) -> tuple[Relation, ...]:
         """What the view reads directly, in the order of creation."""
         with self._database.read() as connection:
-            relation = _by_name(connection, [view])[fold(view)]
+            relation = relations_by_name(connection, [view])[fold(view)]
             return _neighbours(connection, relation.id, "view_id", "reads_id")
 
     def dependents_of(self, name: str, *, transitive: bool = False) -> tuple[Relation, ...]:
         """The views that read the relation; with `transitive`, also their readers, in dependency order."""
         with self._database.read() as connection:
-            relation = _by_name(connection, [name])[fold(name)]
+            relation = relations_by_name(connection, [name])[fold(name)]
             direct = _neighbours(connection, relation.id, "reads_id", "view_id")
             if not transitive:
                 return direct
@@ -162,21 +162,21 @@ class Relations:
 
     def _update(self, name: str, **values: Any) -> Relation:
         with self._database.write() as connection:
-            relation = _by_name(connection, [name], lock=True)[fold(name)]
+            relation = relations_by_name(connection, [name], lock=True)[fold(name)]
             if values.get("state") == "dropping":
                 _refuse_if_read(connection, relation)
             change = update(relation_table).where(relation_table.c.id == relation.id).values(values)
-            return _relation(connection.execute(change.returning(relation_table)).one())
+            return relation_of(connection.execute(change.returning(relation_table)).one())
 
 
 def relation_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
     """The id of each named relation, by the name as given."""
     wanted = list(names)
-    found = _by_name(connection, wanted)
+    found = relations_by_name(connection, wanted)
     return {name: found[fold(name)].id for name in wanted}
 
 
-def _relation(row: Row[Any]) -> Relation:
+def relation_of(row: Row[Any]) -> Relation:
     return Relation(
         id=row.id,
         name=row.name,
@@ -189,12 +189,12 @@ def _relation(row: Row[Any]) -> Relation:
     )
 
 
-def _by_name(connection: Connection, names: Sequence[str], *, lock: bool = False) -> dict[str, Relation]:
+def relations_by_name(connection: Connection, names: Sequence[str], *, lock: bool = False) -> dict[str, Relation]:
     """The named relations by their folded names; all of them, or an error that says which one is missing."""
     folded = relation_table.c.folded
     query = select(relation_table).where(folded.in_([fold(name) for name in names])).order_by(relation_table.c.id)
     rows = connection.execute(query.with_for_update() if lock else query).all()
-    found: dict[str, Relation] = {row.folded: _relation(row) for row in rows}
+    found: dict[str, Relation] = {row.folded: relation_of(row) for row in rows}
     for name in names:
         if fold(name) not in found:
             raise BadInput(
@@ -209,7 +209,7 @@ def _add_dependencies(connection: Connection, view: Relation, reads: Iterable[st
     names = list(reads)
     if not names:
         return
-    targets = _by_name(connection, names, lock=True).values()
+    targets = relations_by_name(connection, names, lock=True).values()
     present = {each.id for each in _neighbours(connection, view.id, "view_id", "reads_id")}
     below = _reachable(connection, view.id) | {view.id}
     for target in targets:
@@ -240,7 +240,7 @@ def _neighbours(connection: Connection, start: int, here: str, there: str) -> tu
         .where(edge[here] == start)
         .order_by(relation_table.c.id)
     )
-    return tuple(_relation(row) for row in connection.execute(query))
+    return tuple(relation_of(row) for row in connection.execute(query))
 
 
 def _reachable(connection: Connection, start: int) -> set[int]:

@@ -10,6 +10,7 @@ from rollview.catalog.leases import Leases
 from rollview.catalog.marks import Marks
 from rollview.catalog.migrate import migrate
 from rollview.catalog.relations import Relations
+from rollview.catalog.replacements import Replacements
 from rollview.catalog.steps import Steps
 from rollview.catalog.ticks import Ticks
 
@@ -33,6 +34,7 @@ class ControlStore:
             raise
         self.relations = Relations(self._database)
         self.ticks = Ticks(self._database)
+        self.replacements = Replacements(self._database, self.ticks)
         self.marks = Marks(self._database)
         self.steps = Steps(self._database)
         self.leases = Leases(self._database)

@@ -25,13 +25,18 @@ class Stored:
         return self.relation.name
 
     @property
+    def place(self) -> str:
+        """What its tables are named after: its own name, or the one under which it was built beside another view."""
+        return str(self.definition.get("place", self.name))
+
+    @property
     def log(self) -> TableRef:
-        return engine_table(log_table(self.name))
+        return engine_table(log_table(self.place))
 
     @property
     def extent(self) -> TableRef:
         """Where its rows are kept; an attached table has none of ours."""
-        return engine_table(extent_table(self.name)) if self.relation.kind == "view" else user_table(self.name)
+        return engine_table(extent_table(self.place)) if self.relation.kind == "view" else user_table(self.name)
 
     @property
     def definition(self) -> Mapping[str, Any]:

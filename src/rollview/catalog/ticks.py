@@ -110,25 +110,29 @@ class Ticks:
         """Commit all of them or none. Commit times never decrease over ticks: a late clock is pulled up."""
         if not commits:
             return
-        ordered = sorted(commits, key=lambda commit: commit.tick)
         with self._database.write() as connection:
-            self._lock(connection)
-            require_held(connection, lease, lock=True)
-            _require_open(connection, lease, [commit.tick for commit in ordered])
-            latest = _latest_commit_time(connection)
-            ids = relation_ids(connection, {name for commit in ordered for name in commit.tables})
-            changes = []
-            for commit in ordered:
-                given = as_utc(commit.committed_at)
-                latest = given if latest is None else max(given, latest)
-                connection.execute(
-                    update(tick_rows)
-                    .where(tick_rows.c.tick == commit.tick)
-                    .values(state="committed", position=commit.position, committed_at=latest)
-                )
-                changes += [_change_row(ids[name], commit.tick, each) for name, each in commit.tables.items()]
-            if changes:
-                connection.execute(insert(change_rows), changes)
+            self.commit_in(connection, lease, commits)
+
+    def commit_in(self, connection: Connection, lease: Lease, commits: Sequence[TickCommit]) -> None:
+        """The same inside a transaction that does more."""
+        ordered = sorted(commits, key=lambda commit: commit.tick)
+        self._lock(connection)
+        require_held(connection, lease, lock=True)
+        _require_open(connection, lease, [commit.tick for commit in ordered])
+        latest = _latest_commit_time(connection)
+        ids = relation_ids(connection, {name for commit in ordered for name in commit.tables})
+        changes = []
+        for commit in ordered:
+            given = as_utc(commit.committed_at)
+            latest = given if latest is None else max(given, latest)
+            connection.execute(
+                update(tick_rows)
+                .where(tick_rows.c.tick == commit.tick)
+                .values(state="committed", position=commit.position, committed_at=latest)
+            )
+            changes += [_change_row(ids[name], commit.tick, each) for name, each in commit.tables.items()]
+        if changes:
+            connection.execute(insert(change_rows), changes)
 
     def is_committed(self, tick: int) -> bool:
         with self._database.read() as connection:

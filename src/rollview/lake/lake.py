@@ -225,8 +225,8 @@ class Lake:
     def select_all(tree: exp.Table) -> exp.Select:
         return exp.select(exp.Star()).from_(tree)
 
-    def drop(self, ref: TableRef, *, view: bool = False) -> None:
-        self.run(exp.Drop(tables=[ref.tree()], kind="VIEW" if view else "TABLE", exists=True))
+    def drop(self, ref: TableRef, *, view: bool = False, purge: bool = False) -> None:
+        self.run(exp.Drop(tables=[ref.tree()], kind="VIEW" if view else "TABLE", exists=True, purge=purge))
 
     def exists(self, ref: TableRef) -> bool:
         return self.catalog.table_exists((ref.namespace, ref.name))

@@ -63,6 +63,12 @@ class Extent:
         return tuple(shown[k] for k in self.key) if self.key and all(k in shown for k in self.key) else None
 
     @property
+    def stored_names(self) -> dict[str, str]:
+        """For rows: the stored column behind each that readers see."""
+        assert self.states is None and isinstance(self.reader, Project)
+        return {name: e.column or "" for name, e in self.reader.columns}
+
+    @property
     def hidden(self) -> tuple[str, ...]:
         """Stored columns that no reader sees."""
         shown = {e.column for _, e in self.reader.columns} if isinstance(self.reader, Project) else set()

@@ -44,7 +44,7 @@ def view_delta(extent: Extent, *, may_miss: bool = False, replaced: bool = False
         changed: Relation = Scan(CHANGED, plain((*extent.columns, COUNT)))
         if may_miss:
             changed = found(extent, changed)
-        return Signed(keep(changed, (*extent.reader.names, COUNT)))
+        return Signed(read(extent.reader, changed, COUNT))
     if not extent.reads_all and not replaced:
         return Signed(both_sides(extent, extent.states))
     before = Scan(EXTENT, plain(extent.columns), State.BEFORE)

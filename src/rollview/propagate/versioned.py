@@ -129,8 +129,17 @@ class Versioned:
             shape = Shape(inserted > 0, deleted > 0, keyed and inserted > 0 and deleted > 0)
             self.bind_large(stored, columns)
             return Delta(shape, None, inserted + deleted)
-        rows = net(self.lake.scan(stored.log, self.condition(), [*columns, COUNT]).select([*columns, COUNT]))
-        return self.bind_small(stored, rows, inserted + deleted)
+        there = [*self.logged_as(stored, columns), COUNT]
+        rows = self.lake.scan(stored.log, self.condition(), list(dict.fromkeys(there))).select(there)
+        return self.bind_small(stored, net(rows.rename_columns([*columns, COUNT])), inserted + deleted)
+
+    def logged_as(self, stored: Stored, columns: list[str]) -> list[str]:
+        """Columns as the log has them: a view delta has those of the extent, whatever readers see them called."""
+        if not ViewDelta(self.lake, self.control, stored).kept:
+            return columns
+        compiled = self.compiled(stored)
+        assert compiled is not None
+        return [compiled.extent.stored_names[c] for c in columns]
 
     def derived(self, view: Stored, columns: list[str], logged: int) -> Delta:
         """What readers of an aggregate saw change: its groups before the span and after it, where a state moved."""
@@ -181,9 +190,11 @@ class Versioned:
 
     def log_query(self, stored: Stored, columns: list[str]) -> exp.Query:
         """The span's rows by Spark; net where the table has a key, so that each key is old, new or both."""
-        names = [exp.Column(this=ident(c)) for c in columns]
+        there = self.logged_as(stored, columns)
+        names = [exp.Column(this=ident(c)) for c in there]
         count = exp.Column(this=ident(COUNT))
-        query = log_rows(self.control, stored, columns, self.span.since, self.span.upto)
+        shown = [exp.alias_(n.copy(), c, quoted=True) for n, c in zip(names, columns, strict=True)]
+        query = log_rows(self.control, stored, (), self.span.since, self.span.upto).select(*shown)
         if stored.base.key is None:
             return query.select(count)
         total = exp.Sum(this=count)

@@ -19,11 +19,11 @@ def visible_changes(states: States, view: Stored, compiled: CompiledView | None,
     """The view's columns, `__count` and `__tick`; for an aggregate, each group as it was and as it is at each tick."""
     delta = ViewDelta(states.lake, states.control, view)
     stored = delta.query(span.since, span.upto)
-    names = [c.name for c in view.base.columns]
-    if not delta.layout.keeps_states:
-        shown = [exp.Column(this=ident(n)) for n in (*names, COUNT, TICK)]
-        return exp.select(*shown).from_(exp.Subquery(this=stored, alias=exp.TableAlias(this=ident("d"))))
     assert compiled is not None
+    if not delta.layout.keeps_states:
+        names = compiled.extent.stored_names | {COUNT: COUNT, TICK: TICK}
+        shown = [exp.alias_(exp.Column(this=ident(there)), name, quoted=True) for name, there in names.items()]
+        return exp.select(*shown).from_(exp.Subquery(this=stored, alias=exp.TableAlias(this=ident("d"))))
     changed = states.keep(delta_view(view.name, CHANGED), stored)
     before = states.extent_at(view, span.since)
     relation = timed_view_delta(compiled.extent)
