@@ -16,9 +16,11 @@ from sqlglot import exp, parse_one
 from tests.apply_bags import Bound, rolled
 from tests.steps import Step
 
+from rollview.algebra.clock import NOW, TODAY
 from rollview.algebra.relation import State
 from rollview.algebra.schema import Column
-from rollview.names import COUNT
+from rollview.frontend.time_filters import at_reading
+from rollview.names import CLOCK, COUNT
 from rollview.plan.emit import emit, sql, table
 from rollview.plan.extent import EXTENT
 from rollview.plan.rederive import CHANGED, FRESH, SETTLED, SUSPECTS
@@ -93,6 +95,9 @@ class Duck:
         """The user's own text."""
         self.connection.execute(f"USE s{at}")
         text = self.subject.sql
+        if CLOCK in self.subject.view.reads:
+            ((now, today),) = self.states[at][CLOCK]
+            text = at_reading(text, {NOW: exp.convert(now), TODAY: exp.convert(today)})
         if "LATERAL VIEW" in text:
             text = sql(for_duck(parse_one(text, read="spark")), "duckdb")
         return self.run(text)

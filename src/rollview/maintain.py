@@ -8,7 +8,7 @@ from rollview.catalog import ControlStore
 from rollview.catalog.stored import Stored
 from rollview.lake.lake import Lake, TableRef
 from rollview.lake.predicates import at_most
-from rollview.names import PROPERTY_ASKED, PROPERTY_EXACT, PROPERTY_SINCE, PROPERTY_TICK, TICK
+from rollview.names import CLOCK, PROPERTY_ASKED, PROPERTY_EXACT, PROPERTY_SINCE, PROPERTY_TICK, TICK
 from rollview.report import Listing
 from rollview.retention import needs
 from rollview.steps import reached
@@ -24,7 +24,7 @@ def maintain(
     """Tidy every relation; the caller holds the writer's lease and those of the views."""
     rows = Listing()
     for name, need in needs(control, keep).items():
-        if name not in relations:  # made a moment ago
+        if name not in relations or name == CLOCK:  # made a moment ago; or nothing is stored for it
             continue
         stored = relations[name]
         if not dry_run:

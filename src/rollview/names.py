@@ -7,6 +7,8 @@ COUNT = "__count"
 TICK = "__tick"
 USER_NAMESPACE = "default"
 ENGINE_NAMESPACE = "__rollview"
+CLOCK = "__clock"
+"""the relation of one row that time filters read"""
 
 PROPERTY_TICK = "rollview.tick"
 PROPERTY_PLAN = "rollview.plan"

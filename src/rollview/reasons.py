@@ -20,7 +20,8 @@ REASONS: dict[str, str] = {
     "RV-JOIN": "this kind of join is not maintained from changes yet",
     "RV-LATERAL": "LATERAL subqueries are maintained where they are a join: no DISTINCT, LIMIT or aggregate inside",
     "RV-NO-VIEW-DELTA": "the view delta is stored only for views that another view reads",
-    "RV-NONDETERMINISTIC": "a function of chance or of the clock gives another value at another time",
+    "RV-NONDETERMINISTIC": "a function of chance or of the clock gives another value at another time; the clock "
+    "may be compared with in WHERE (a time filter)",
     "RV-NOT-A-QUERY": "a view is defined by a query",
     "RV-PIVOT": "PIVOT is maintained for one column and named aggregates, UNPIVOT into one column",
     "RV-QUERY": "this part of a query is not maintained from changes yet",

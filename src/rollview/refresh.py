@@ -258,7 +258,7 @@ class Refresh:
         fused = plan.kind is Kind.AGGREGATE and not plan.rederives and not log.needed and applier.is_small()
         if fused and extent.states is not None:
             with self.phase("apply"):
-                query = emit(restrict(plan.change, known), versioned.bind, lookups=small)
+                query = emit(restrict(versioned.clocked(plan.change), known), versioned.bind, lookups=small)
                 applied = applier.states(query, None, extent.key, extent.states.updates)
         else:
             with self.phase("compute"):
@@ -268,7 +268,7 @@ class Refresh:
             settled: Applied | None = None
             if plan.rederives:
                 with self.phase("settle"):
-                    settle = Settle(self.lake, versioned.states, versioned.bind, self.view.extent, extent)
+                    settle = Settle(self.lake, versioned, self.view.extent, extent)
                     change, settled = settle.replaced(change, self.sizes, always=plan.always)
                     self.rederived = settle.rederived
             if log.needed:
@@ -303,7 +303,7 @@ class Refresh:
         assert plan.change is not None
 
         def query(change: Relation) -> exp.Query:
-            return emit(restrict(change, known), versioned.bind, lookups=versioned.small)
+            return emit(restrict(versioned.clocked(change), known), versioned.bind, lookups=versioned.small)
 
         if versioned.small:
             rows = self.lake.fetch(query(plan.gross or plan.change), limit=self.limits.small_rows + 1)
@@ -338,7 +338,7 @@ class Refresh:
         try:
             with self.phase("recompute"):
                 if self.compiled is not None:
-                    rows = self.lake.run(emit(self.compiled.extent.rows, lambda scan: states.at(scan.table, span.upto)))
+                    rows = self.lake.run(states.evaluated(self.compiled.extent.rows, span.upto))
                 else:
                     rows = self.lake.run(states.query(self.view.definition["sql"], span.upto))
                 self.mark_break(span.upto)

@@ -20,6 +20,7 @@ from uuid import uuid4
 
 from rollview.catalog import ControlStore, Relation
 from rollview.errors import BadInput, RollviewError, SourceError
+from rollview.names import CLOCK
 from rollview.status import PROCESS, lag_of
 
 if TYPE_CHECKING:
@@ -98,7 +99,13 @@ class Runner:
 
     def capture(self) -> bool:
         before = self.warehouse.tick
-        return self.warehouse.capture() > before
+        return self.warehouse.capture(patience=self.patience()) > before
+
+    def patience(self) -> float:
+        """For how long a reading of the clock is good enough for every view that reads it."""
+        views = self.control.relations.list(kind="view", state="ready")
+        lags = [self.wishes(v)[0] for v in views if CLOCK in (v.definition.get("uses") or ())]
+        return min(lags, default=self.lag) / 2
 
     def turn(self, relation: Relation) -> bool:
         """One view's turn: propagate what is old enough, apply what must be."""

@@ -16,7 +16,8 @@ def ready(control: ControlStore, name: str, *kinds: str) -> Relation:
     """The relation of that name and one of those kinds, or an error that names the others."""
     relation = control.relations.find(name)
     if relation is None or relation.state != "ready" or (kinds and relation.kind not in kinds):
-        known = ", ".join(r.name for r in control.relations.list(state="ready") if not kinds or r.kind in kinds)
+        there = [r for r in control.relations.list(state="ready") if not is_reserved(r.name)]
+        known = ", ".join(r.name for r in there if not kinds or r.kind in kinds)
         what = " or ".join(kinds) or "table or view"
         raise BadInput(f"there is no {what} {name!r}", code="RV-UNKNOWN-RELATION", hint=f"there are: {known or 'none'}")
     return relation
@@ -29,7 +30,7 @@ def status(control: ControlStore) -> Listing:
     rows = Listing()
     for relation in control.relations.list():
         if is_reserved(relation.name):
-            continue  # goes with the view that it is a part of, or takes the place of
+            continue  # a part, or what takes its view's place, goes with the view; or the clock
         mark = control.marks.mark(relation.name)
         newest = control.history.refreshes(relation.name, limit=1) if relation.kind == "view" else ()
         at = mark.applied_tick if relation.kind != "attached" else last

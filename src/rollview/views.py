@@ -19,10 +19,11 @@ from rollview.frontend.parse import parse_query
 from rollview.frontend.references import is_ours, references
 from rollview.frontend.refuse import bad
 from rollview.frontend.scalars import Scalars
+from rollview.frontend.time_filters import calls, clock_function, nondeterministic
 from rollview.lake.jobs import JobCounter
 from rollview.lake.lake import EXTENT_PROPERTIES, LOG_PROPERTIES, Lake
 from rollview.lake.typer import SparkTyper
-from rollview.names import PROPERTY_PLAN, PROPERTY_TICK, PROPERTY_VIEW
+from rollview.names import CLOCK, PROPERTY_PLAN, PROPERTY_TICK, PROPERTY_VIEW
 from rollview.plan.compile import CompiledView, check_output, compile_view
 from rollview.plan.cost import Work, estimate
 from rollview.plan.emit import emit, sql
@@ -54,8 +55,9 @@ class Views:
 
     def reads(self, text: str, relations: Mapping[str, Stored]) -> list[str]:
         """The warehouse relations that a query names."""
-        found = (t for t in references(parse_query(text)) if is_ours(t) and t.name.lower() in relations)
-        return list(dict.fromkeys(t.name.lower() for t in found))
+        tree = parse_query(text)
+        found = [t.name.lower() for t in references(tree) if is_ours(t) and t.name.lower() in relations]
+        return list(dict.fromkeys([*found, *([CLOCK] if calls(tree) and CLOCK in relations else [])]))
 
     def check(self, text: str, policy: str, relations: Mapping[str, Stored], kept: Kept = nothing_kept) -> Checked:
         """The compiled view, or why it can only be recomputed; policies that forbid that refuse here."""
@@ -86,6 +88,8 @@ class Views:
                     node,
                     "create it with create_table, or attach it",
                 )
+        for call in calls(tree):
+            raise nondeterministic(call, clock_function(call) or "")
         scalars = Scalars(self.typer.is_builtin)
         for call in tree.find_all(exp.Func):
             with suppress(NotYetSupported):
@@ -238,7 +242,7 @@ class Views:
         try:
             order: tuple[str, ...] = ()
             if compiled is not None:
-                query: exp.Query | str = emit(compiled.extent.rows, lambda scan: states.at(scan.table, tick))
+                query: exp.Query | str = states.evaluated(compiled.extent.rows, tick)
                 order = compiled.extent.key if compiled.extent.kind is not Kind.BAG else ()
             else:
                 query = states.query(view.definition["sql"], tick)

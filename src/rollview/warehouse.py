@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -17,6 +17,7 @@ from rollview import sources
 from rollview.algebra.schema import Tables
 from rollview.apply.fold import fold, settle
 from rollview.capture.attached import Attached
+from rollview.capture.clock import Clock
 from rollview.capture.managed import Committer, Transaction
 from rollview.catalog import ControlStore, Step
 from rollview.catalog.database import parse_location
@@ -25,12 +26,13 @@ from rollview.catalog.stored import Stored, all_stored, stored
 from rollview.creation import Creation
 from rollview.errors import BadInput, BrokenInvariant, SourceError
 from rollview.frontend.references import respelled
+from rollview.frontend.time_filters import clock_columns
 from rollview.lake.lake import Lake, user_table
 from rollview.lake.session import check_session, local_session
 from rollview.lake.typer import SparkTyper
 from rollview.limits import USUAL, Limits
 from rollview.maintain import maintain
-from rollview.names import COUNT, TICK, is_reserved
+from rollview.names import CLOCK, COUNT, TICK, is_reserved
 from rollview.plan.emit import emit
 from rollview.plan.explain import Explanation, StoredPart, explain
 from rollview.propagate import intervals
@@ -52,6 +54,10 @@ from rollview.verify.audit import audit
 from rollview.views import POLICIES, Views
 
 
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
 class Warehouse:
     """A warehouse: a Spark session, an Iceberg catalog, and the control tables beside it."""
 
@@ -63,6 +69,7 @@ class Warehouse:
         *,
         driver_memory: str = "4g",
         limits: Limits = USUAL,
+        clock: Callable[[], datetime] = now,
     ) -> None:
         self.path = Path(path)
         try:
@@ -85,6 +92,7 @@ class Warehouse:
         self._views = Views(self._lake, self._control, self._typer)
         self._registry = Registry(self._lake, self._control)
         self._attached = Attached(self._lake, self._control)
+        self._clock = Clock(self._control, clock, self._lake.day)
         self._creation = Creation(
             self._lake, self._control, self._registry, self._views, self._limits, self._refresh_below
         )
@@ -118,7 +126,7 @@ class Warehouse:
         self.close()
 
     def __repr__(self) -> str:
-        relations = [r for r in self._control.relations.list(state="ready") if not r.definition.get("part_of")]
+        relations = [r for r in self._control.relations.list(state="ready") if not is_reserved(r.name)]
         views = sum(r.kind == "view" for r in relations)
         return f"<Warehouse {str(self.path)!r}: tick {self.tick}, {len(relations) - views} tables, {views} views>"
 
@@ -161,9 +169,11 @@ class Warehouse:
         committer = Committer(self._lake, self._control, lambda s: fold(self._lake, self._control, s, self._limits))
         return Transaction(committer, all_stored(self._control), None if at is None else aware(at))
 
-    def capture(self) -> int:
-        """Take what is new in the attached tables, without refreshing a view; returns the last tick."""
+    def capture(self, *, patience: float = 0.0) -> int:
+        """Take what is new in the attached tables, and read the clock if a view does and its last reading is older than
+        `patience`, in seconds, or of another day; without refreshing a view. Returns the last tick."""
         self._capture(None)
+        self._move_clock(self._needed([]), patience)
         return self.tick
 
     # --- views ----------------------------------------------------------------------------------------
@@ -183,7 +193,13 @@ class Warehouse:
             return None
         relations = all_stored(self._control)
         sql = respelled(sql, relations)
-        self._capture(self._views.reads(sql, relations))
+        reads = self._views.reads(sql, relations)
+        self._capture(reads)
+        if read := clock_columns(sql):
+            self._clock.make()
+            relations = all_stored(self._control)
+        below = [n for n in reads if relations[n].relation.kind == "view"]
+        self._move_clock(self._needed(below) if below else (), also=read)
         if or_replace and found is not None and found.kind == "view" and found.state == "ready":
             return self._redefinition.view(name, sql, policy)
         with self._registry.making(name):
@@ -211,6 +227,8 @@ class Warehouse:
         self._capture(needed if wanted else None, over_gaps=policy == "full")
         followed = self._followed(needed, wanted, policy)
         needed = self._needed(wanted) if followed else needed
+        if to is None:
+            self._move_clock(needed)
         upto = self._target(to)
         owners = {p: n for n in needed for p in self._stored(n, "view").definition.get("parts", {}).values()}
         reports: dict[str, Report] = {}
@@ -250,6 +268,8 @@ class Warehouse:
         self._capture(needed)
         if self._followed(needed, [wanted], None):
             needed = self._needed([wanted])
+        if upto is None:
+            self._move_clock(needed)
         tick = self._target(upto)
         for below in needed:
             if below != wanted:
@@ -418,9 +438,9 @@ class Warehouse:
         states = States(self._lake, self._control, relations)
         try:
             compiled = self._views.compiled(target, relations)
-            recomputed: exp.Query | str = states.query(target.definition["sql"], found.tick)
+            recomputed: exp.Query | str = states.defined(target.definition["sql"], found.tick)
             if compiled is not None and not compiled.determined:
-                recomputed = emit(compiled.definition, lambda scan: states.at(scan.table, found.tick))
+                recomputed = states.evaluated(compiled.definition, found.tick)
             here = reader_at(target, found.snapshot_id)
             return audit(self._lake, target.name, found.tick, here, recomputed, target.base.columns)
         finally:
@@ -522,8 +542,15 @@ class Warehouse:
             for name in views:
                 wanted |= {r.name.lower() for r in self._control.relations.dependencies_of(name)}
         for relation in self._control.relations.list(kind="attached", state="ready"):
-            if wanted is None or relation.name.lower() in wanted:
+            if relation.name != CLOCK and (wanted is None or relation.name.lower() in wanted):
                 self._attached.capture(relation.name, over_gaps=over_gaps)
+
+    def _move_clock(self, views: Sequence[str], patience: float = 0.0, also: Collection[str] = ()) -> None:
+        """Read the clock, if one of the views does."""
+        used = (self._stored(name, "view").definition.get("uses") or {} for name in views)
+        columns = {*also, *(column for tables in used for column in tables.get(CLOCK, ()))}
+        if columns:
+            self._clock.move(columns, patience)
 
     def _target(self, to: int | datetime | None) -> int:
         last = self.tick

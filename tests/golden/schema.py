@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from tests.rules.tables import by_name, refers, table
 
+from rollview.algebra.clock import CLOCK_TABLE
+from rollview.names import CLOCK
 from rollview.rules.dispatch import Shape
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ TABLES = by_name(
         refers("store", "stores"),
         refers("item", "items"),
     ),
+    CLOCK_TABLE,
 )
 
 Tuples = list[tuple[Any, ...]]
@@ -48,6 +51,7 @@ STANDING: dict[str, Tuples] = {
         sale(4, 3, 1, "5.50", 0.25),
         sale(5, None, 2, "7.00", 2.0),
     ],
+    CLOCK: [],
 }
 LEAVING: dict[str, Tuples] = {
     "r": [(2, 2), (1, 1)],
@@ -55,6 +59,7 @@ LEAVING: dict[str, Tuples] = {
     "stores": [(9, "Nice", "S")],
     "items": [(9, "oil", Decimal("3.00"))],
     "sales": [sale(80, 2, 1, "4.00", float("nan")), sale(81, 3, 3, "6.00", 1.0)],
+    CLOCK: [("2024-01-03 10:00:00", "2024-01-03")],
 }
 ARRIVING: dict[str, Tuples] = {
     "r": [(2, 2), (5, None), (5, None), (8, 5)],
@@ -62,6 +67,7 @@ ARRIVING: dict[str, Tuples] = {
     "stores": [(10, "Rome", "S"), (11, "Bari", "S")],
     "items": [(10, "tea", Decimal("0.99"))],
     "sales": [sale(101, 1, 2, "1.25", 3.0), sale(102, 2, None, "2.50", float("-inf"))],
+    CLOCK: [("2024-01-05 11:00:00", "2024-01-05")],
 }
 UPDATED: dict[str, tuple[Tuples, Tuples]] = {
     "stores": ([(4, "Bonn", "N")], [(4, "Rome", "S")]),

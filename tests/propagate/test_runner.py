@@ -29,7 +29,7 @@ class Pretender:
     def tick(self) -> int:
         return self._control.ticks.last_tick()
 
-    def capture(self) -> int:
+    def capture(self, *, patience: float = 0.0) -> int:
         return self.tick
 
     def propagate(self, name: str, step: Any = None) -> None:

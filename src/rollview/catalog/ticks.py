@@ -216,10 +216,12 @@ class Ticks:
             snapshot: int | None = connection.scalar(query.order_by(rows.tick.desc()).limit(1))
             return snapshot
 
-    def last_position(self, source: str) -> str | None:
-        """Where capture of the source goes on."""
+    def last_position(self, source: str, upto: int | None = None) -> str | None:
+        """Where capture of the source goes on, or where it stood at a tick."""
         rows = tick_rows.c
         query = select(rows.position).where(rows.source == source, _COMMITTED, rows.position.is_not(None))
+        if upto is not None:
+            query = query.where(rows.tick <= upto)
         with self._database.read() as connection:
             position: str | None = connection.scalar(query.order_by(rows.tick.desc()).limit(1))
             return position

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from sqlglot import exp
+from sqlglot import TokenType, exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.generators.spark import SparkGenerator
 from sqlglot.parsers.spark import SparkParser
@@ -28,6 +28,12 @@ class SparkSQL(Spark):
         STRING_ESCAPES: ClassVar = ["\\", "'", '"']
 
     class Parser(SparkParser):
+        # read as names, which know where they stand in the text: see time_filters.py
+        NO_PAREN_FUNCTIONS: ClassVar = {
+            n: f
+            for n, f in SparkParser.NO_PAREN_FUNCTIONS.items()
+            if n not in (TokenType.CURRENT_DATE, TokenType.CURRENT_TIMESTAMP)
+        }
         FUNCTIONS: ClassVar = {n: f for n, f in SparkParser.FUNCTIONS.items() if n in KNOWN}
         FUNCTION_PARSERS: ClassVar = {n: f for n, f in SparkParser.FUNCTION_PARSERS.items() if n in OWN_SYNTAX}
 

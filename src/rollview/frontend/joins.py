@@ -9,7 +9,9 @@ from sqlglot import exp
 from rollview.algebra.relation import AntiJoin, Filter, Join, OuterJoin, Project, SemiJoin
 from rollview.algebra.scalar import Scalar, col, conjunction, literal
 from rollview.frontend.refuse import bad, not_yet
+from rollview.frontend.scalars import ands
 from rollview.frontend.scope import Scope, Visible
+from rollview.frontend.time_filters import is_time_filter, time_filter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,8 +57,12 @@ def lower_join(
     both.join(right)
     predicate = conjunction(Scalar(exp.EQ(this=col(a).tree, expression=col(b).tree)) for a, b in using)
     on = join.args.get("on")
+    timely: list[exp.Expr] = []
     if on is not None:
-        predicate = lower(on, both)
+        plain = ands(on)
+        if kind == INNER:
+            plain, timely = [p for p in plain if not is_time_filter(p)], [p for p in plain if is_time_filter(p)]
+        predicate = conjunction(lower(p, both) for p in plain)
     if kind in (SEMI, ANTI):
         node = SemiJoin if kind == SEMI else AntiJoin
         scope.relation = node(scope.relation, right.relation, predicate or literal(True))
@@ -64,6 +70,8 @@ def lower_join(
     if kind == INNER:
         scope.relation = Join(scope.relation, right.relation)
         scope.relation = scope.relation if predicate is None else Filter(scope.relation, predicate)
+        if timely:
+            scope.relation = time_filter(timely, allocator, lambda part: lower(part, both))(scope.relation)
     else:
         scope.relation = OuterJoin(scope.relation, right.relation, predicate or literal(True), *KEEPS[kind])
     scope.join(right)

@@ -20,6 +20,8 @@ from rollview.frontend.refuse import bad, not_yet, words
 from rollview.frontend.scalars import Scalars, has_aggregate, is_grouping
 from rollview.frontend.scope import Allocator, Lowered, Named, Scope, Visible, listed
 from rollview.frontend.sets import counted, distinct_rows, union_all
+from rollview.frontend.time_filters import refuse_elsewhere
+from rollview.names import CLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -217,7 +219,7 @@ class Lowering:
 
     def find(self, node: exp.Table) -> BaseTable | None:
         qualifier = [p.name.lower() for p in node.parts[:-1]]
-        if qualifier and qualifier not in (["default"], ["rollview", "default"]):
+        if node.name.lower() == CLOCK or (qualifier and qualifier not in (["default"], ["rollview", "default"])):
             return None
         return self.tables.get(node.name.lower())
 
@@ -272,6 +274,7 @@ def operation(node: exp.SetOperation) -> str:
 
 def lower(tree: exp.Query, tables: Tables, typer: Typer) -> tuple[Lowered, tuple[str, ...]]:
     """The algebra of a query, and notes on what was left out of it on purpose."""
+    refuse_elsewhere(tree)
     lowering = Lowering(tables, typer)
     try:
         lowered = lowering.query(tree, {})

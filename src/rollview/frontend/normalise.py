@@ -3,8 +3,9 @@
 1. `pull_up_projections`  so that joins, filters and scans are one block, whatever subqueries and CTEs said;
 2. `simplify_outer_joins` an outer join whose padded rows are filtered out joins the block around it;
 3. `merge_aggregates`     a sum over a join of sums becomes one sum (needs the blocks of 1 and 2);
-4. `prune_columns`        when it is known what is used: fewer columns in deltas means more changes cancel;
-5. `place_predicates`     last: blocks become trees of joins again, each predicate at the first join that can test it.
+4. `raise_time_filters`   so that blocks are whole, and meet the clock once (after 3, which looks into blocks);
+5. `prune_columns`        when it is known what is used: fewer columns in deltas means more changes cancel;
+6. `place_predicates`     last: blocks become trees of joins again, each predicate at the first join that can test it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from rollview.algebra.block import assemble, flatten
+from rollview.algebra.clock import is_time_filter
 from rollview.algebra.relation import (
     Aggregate,
     AntiJoin,
@@ -209,6 +211,35 @@ def select_below_groups(node: Relation) -> Relation:
     return joined if rest is None else Filter(joined, rest)
 
 
+def raise_time_filters(node: Relation) -> Relation:
+    """σ_{p(c)}(R) ⋈ S = σ_{p(c)}(R ⋈ S), and σ_{p(c)}(σ_{q(c)}(R)) = σ_{p(c) ∧ q(c)}(R)."""
+    node = rebuilt(node, raise_time_filters)
+    if not isinstance(node, Filter | Join) and not is_time_filter(node):
+        return node
+    found: list[SemiJoin] = []
+
+    def below(part: Relation) -> Relation:
+        if is_time_filter(part):
+            found.append(part)
+            return below(part.left)
+        return rebuilt(part, below) if isinstance(part, Filter | Join) else part
+
+    block = below(node)
+    if not found:
+        return node
+    clock = found[0].right
+    columns = {column: name for f in reversed(found) for column, name in clock_columns(f)}
+    same = {name: col(columns[column]) for f in found for column, name in clock_columns(f)}
+    predicate = conjunction(c.substitute(same) for f in found for c in conjuncts(f.predicate))
+    assert isinstance(clock, Scan) and predicate is not None
+    return SemiJoin(block, Scan(clock.table, tuple(columns.items()), clock.at), predicate)
+
+
+def clock_columns(node: SemiJoin) -> tuple[tuple[str, str], ...]:
+    assert isinstance(node.right, Scan)
+    return node.right.columns
+
+
 def prune_columns(node: Relation) -> Relation:
     return pruned(node, frozenset(node.names))
 
@@ -295,6 +326,7 @@ PASSES: tuple[Callable[[Relation], Relation], ...] = (
     simplify_outer_joins,
     merge_aggregates,
     select_below_groups,
+    raise_time_filters,
     prune_columns,
     place_predicates,
 )

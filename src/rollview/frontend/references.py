@@ -52,26 +52,30 @@ def respelled(text: str, names: Collection[str]) -> str:
     except SqlglotError:
         return text  # whoever runs it will say what is wrong
     found = [t for tree in trees for t in references(tree) if is_ours(t) and t.name.lower() in names]
-    return spliced(text, [(t.parts[-1], t.parts[-1], exp.to_identifier(t.name.lower(), quoted=True)) for t in found])
+    return spliced(text, [(*place(t.parts[-1]), exp.to_identifier(t.name.lower(), quoted=True)) for t in found])
 
 
 def rebound(text: str, state: Callable[[str], exp.Table | None]) -> str:
     """The text with the name of each relation of ours replaced by a state of it; the rest is left as it was written,
     so that nothing but Spark reads it."""
-    changes: list[tuple[exp.Expr, exp.Expr, exp.Expr]] = []
+    changes: list[tuple[int, int, exp.Expr]] = []
     for node in references(parse_query(text)):
         bound = state(node.name.lower()) if is_ours(node) else None
         if bound is not None:
             alias = None if node.alias else exp.TableAlias(this=exp.to_identifier(node.name, quoted=True))
             bound.set("alias", alias)
-            changes.append((node.parts[0], node.parts[-1], bound))
+            changes.append((place(node.parts[0])[0], place(node.parts[-1])[1], bound))
     return spliced(text, changes)
 
 
-def spliced(text: str, changes: Iterable[tuple[exp.Expr, exp.Expr, exp.Expr]]) -> str:
-    """The text with everything from one identifier to another replaced by the SQL of a tree; from the back, so that
+def place(name: exp.Expr) -> tuple[int, int]:
+    """The first and the last character of an identifier."""
+    return name.meta_get("start"), name.meta_get("end")
+
+
+def spliced(text: str, changes: Iterable[tuple[int, int, exp.Expr]]) -> str:
+    """The text with everything from one character to another replaced by the SQL of a tree; from the back, so that
     positions stay true."""
-    places = [(first.meta_get("start"), last.meta_get("end"), tree) for first, last, tree in changes]
-    for start, end, tree in sorted(places, key=lambda place: -place[0]):
+    for start, end, tree in sorted(changes, key=lambda change: -change[0]):
         text = text[:start] + tree.sql(dialect="spark", identify=True) + text[end + 1 :]
     return text

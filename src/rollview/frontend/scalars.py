@@ -18,6 +18,7 @@ from rollview.frontend.refuse import (
     not_yet,
 )
 from rollview.frontend.scope import is_named, name_of
+from rollview.frontend.time_filters import nondeterministic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -108,12 +109,7 @@ class Scalars:
         clock = isinstance(node, CLOCK_AND_CHANCE) or name in NONDETERMINISTIC
         arguments = node.expressions if isinstance(node, exp.Anonymous) else node.args
         if clock and not (name in ARGUMENT_FREE_ONLY and arguments):
-            raise never(
-                f"{name}() gives another value at another time, so the view has no one meaning",
-                "RV-NONDETERMINISTIC",
-                node,
-                "store the value in a column of a table",
-            )
+            raise nondeterministic(node, name)
         if name in GENERATORS or isinstance(node, exp.UDTF):
             raise not_yet(f"{name}()", "RV-GENERATOR", node)
         if isinstance(node, exp.Anonymous) and name in AGGREGATES:
@@ -136,6 +132,12 @@ def check_type(node: exp.DataType) -> None:
 
 def too_large(tree: exp.Expr) -> BadInput:
     return bad("the expression becomes too large", "RV-TOO-DEEP", tree, "put the aliases that it uses into a subquery")
+
+
+def ands(tree: exp.Expr) -> list[exp.Expr]:
+    """The conjuncts of a condition."""
+    whole = tree.unnest()
+    return [p.unnest() for p in whole.flatten()] if isinstance(whole, exp.And) else [whole]
 
 
 def has_aggregate(tree: exp.Expr) -> bool:

@@ -22,8 +22,9 @@ from rollview.frontend.generators import column_list, is_generator
 from rollview.frontend.joins import INNER, LEFT, kind_of
 from rollview.frontend.refuse import bad, not_yet
 from rollview.frontend.scalar_subqueries import scalar_value
-from rollview.frontend.scalars import is_aggregate, is_grouping
+from rollview.frontend.scalars import ands, is_aggregate, is_grouping
 from rollview.frontend.scope import Named, Scope, listed, mark_column
+from rollview.frontend.time_filters import is_time_filter, time_filter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -53,7 +54,14 @@ def where(
     lowering: Lowering, tree: exp.Expr, scope: Scope, ctes: Ctes, correlated: list[Scalar] | None = None
 ) -> list[Step]:
     """What WHERE does to the relation of its scope; conjuncts that refer further out go to `correlated`."""
-    return condition(lowering, tree, lambda part: lowering.scalars.lower(part, scope), ctes, correlated)
+
+    def lower(part: exp.Expr) -> Scalar:
+        return lowering.scalars.lower(part, scope)
+
+    parts = ands(tree)
+    timely = [p for p in parts if is_time_filter(p)]
+    steps = conjoined(lowering, [p for p in parts if p not in timely], lower, ctes, correlated)
+    return [*steps, time_filter(timely, lowering.allocator, lower)] if timely else steps
 
 
 def condition(
@@ -63,9 +71,17 @@ def condition(
     ctes: Ctes,
     correlated: list[Scalar] | None = None,
 ) -> list[Step]:
+    return conjoined(lowering, ands(tree), lower, ctes, correlated)
+
+
+def conjoined(
+    lowering: Lowering,
+    parts: Sequence[exp.Expr],
+    lower: Callable[[exp.Expr], Scalar],
+    ctes: Ctes,
+    correlated: list[Scalar] | None,
+) -> list[Step]:
     """Plain conjuncts first, as one selection; then a join for each subquery."""
-    whole = tree.unnest()
-    parts = [p.unnest() for p in whole.flatten()] if isinstance(whole, exp.And) else [whole]
     steps: list[Step] = []
     plain = [lower(p) for p in parts if not found_in(p)]
     if plain:

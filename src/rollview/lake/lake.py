@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
+from datetime import date, datetime
 from functools import reduce
 from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
@@ -25,7 +27,7 @@ from sqlglot import to_table as parse_table
 
 from rollview.algebra.schema import Column, Schema
 from rollview.errors import BadInput, SourceError
-from rollview.lake.arrow import refuse_other_columns
+from rollview.lake.arrow import literal, refuse_other_columns
 from rollview.lake.errors import conflict, translated
 from rollview.lake.pointer import metadata_pointer
 from rollview.lake.session import CATALOG
@@ -137,6 +139,14 @@ class Lake:
         frame = self.run(query)
         with translated(query if isinstance(query, str) else sql(query)):
             return (frame if limit is None else frame.limit(limit)).toArrow()
+
+    def day(self, time: datetime) -> date:
+        """The day of a time in the session's time zone."""
+        try:
+            return time.astimezone(ZoneInfo(self.spark.conf.get("spark.sql.session.timeZone") or "UTC")).date()
+        except (ZoneInfoNotFoundError, ValueError):  # a zone that only Java knows, such as GMT+2
+            found: date = self.fetch(exp.select(exp.cast(literal(time), "date"))).column(0)[0].as_py()
+            return found
 
     def planned(self, frame: DataFrame) -> DataFrame:
         """The frame with its plan made: from now on it reads the snapshots that are current."""

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from sqlglot import exp
 
+from rollview.algebra.clock import as_called
 from rollview.algebra.relation import Relation
 from rollview.algebra.scalar import Scalar
 from rollview.algebra.schema import Schema
@@ -34,7 +35,7 @@ class SparkTyper:
         return tuple(c.name for c in self.lake.schema(query))
 
     def emitted(self, node: Relation) -> exp.Query:
-        return emit(node, lambda scan: user_table(scan.table).tree())
+        return emit(as_called(node), lambda scan: user_table(scan.table).tree())
 
     def is_builtin(self, function: str) -> bool:
         return function in self.builtins or function in self.trusted

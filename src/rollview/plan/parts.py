@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from rollview.algebra import facts
+from rollview.algebra.clock import as_called, is_time_filter
 from rollview.algebra.nulls import strict_in
 from rollview.algebra.relation import (
     Aggregate,
@@ -79,6 +80,8 @@ class Split:
         match node:
             case Aggregate():
                 return self.over_matches(node) or self.part(node) or node
+            case SemiJoin() if is_time_filter(node):
+                return node
             case SemiJoin() | AntiJoin() | MarkJoin():
                 return self.of_partners(node) or node
             case _:
@@ -92,7 +95,7 @@ class Split:
         groups = Aggregate(
             node.source, keys, tuple(replace(m, name=f"m{i}") for i, m in enumerate(node.measures)), node.grouped
         )
-        name = self.kept(sql(emit(groups, lambda scan: table(scan.table))), groups)
+        name = self.kept(sql(emit(as_called(groups), lambda scan: table(scan.table))), groups)
         if name is None:
             return None
         self.found = True

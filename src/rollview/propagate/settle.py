@@ -6,8 +6,6 @@ the suspect groups.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
@@ -33,18 +31,16 @@ from rollview.plan.rederive import (
     suspects,
 )
 from rollview.plan.restrict import restrict
-from rollview.propagate.states import States
+from rollview.propagate.versioned import Versioned
 
 
 class Settle:
     """Turns the change table of one span into the new rows of the changed groups."""
 
-    def __init__(
-        self, lake: Lake, states: States, base: Callable[[Scan], exp.Table], stored: TableRef, extent: Extent
-    ) -> None:
+    def __init__(self, lake: Lake, versioned: Versioned, stored: TableRef, extent: Extent) -> None:
         self.lake = lake
-        self.states = states
-        self.base = base
+        self.versioned = versioned
+        self.states = versioned.states
         self.stored = stored
         self.extent = extent
         self.bound: dict[str, exp.Table] = {EXTENT: stored.tree()}
@@ -61,7 +57,7 @@ class Settle:
         fresh = None
         if doubtful is not None:
             keys = KnownKeys(lambda table, state: doubtful.rows if table == SUSPECTS else None, sizes)
-            fresh = self.stage(FRESH, restrict(rederived(self.extent), keys), small=small)
+            fresh = self.stage(FRESH, restrict(self.versioned.clocked(rederived(self.extent)), keys), small=small)
         if known.rows is not None and (fresh is None or fresh.rows is not None):
             rows = self.together(known.rows, fresh.rows if fresh is not None else None)
             return Change(self.states.keep(REPLACED, rows), rows), applied
@@ -74,7 +70,7 @@ class Settle:
         return Change(self.bound[name], rows)
 
     def bind(self, scan: Scan) -> exp.Table:
-        return self.bound[scan.table].copy() if scan.table in self.bound else self.base(scan)
+        return self.bound[scan.table].copy() if scan.table in self.bound else self.versioned.bind(scan)
 
     def near(self, rows: pa.Table | None) -> Scalar | None:
         """Where the changed keys lie, as literals, by which the extent's files are pruned."""

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import sqlglot
 from sqlglot import exp
 
+from rollview.algebra.clock import read_clock
+from rollview.algebra.relation import Relation, Scan
+from rollview.algebra.scalar import Scalar
 from rollview.capture.attached import reader_of
+from rollview.capture.clock import reading_at
 from rollview.capture.evolve import followed, selected
 from rollview.capture.iceberg import EMPTY
 from rollview.catalog import ControlStore
 from rollview.catalog.stored import Stored
 from rollview.errors import SourceError
 from rollview.frontend.references import rebound
+from rollview.frontend.time_filters import at_reading, clock_columns
 from rollview.lake.arrow import arrow_schema
 from rollview.lake.lake import Lake, to_table
-from rollview.names import delta_view
-from rollview.plan.emit import ident
+from rollview.names import CLOCK, delta_view
+from rollview.plan.emit import emit, ident
 from rollview.propagate.standing import stands
 from rollview.propagate.view_delta import ViewDelta
 
@@ -43,6 +48,8 @@ class States:
 
     def at(self, name: str, tick: int) -> exp.Table:
         """The relation's rows at a tick, as something that FROM can read."""
+        if name == CLOCK:
+            return self.keep(delta_view(name, f"at{tick}"), reading_at(self.control, tick).row)
         target = self.relations[name]
         if target.relation.kind == "view":
             return self.keep(delta_view(name, f"at{tick}"), self.view_at(target, tick))
@@ -69,7 +76,7 @@ class States:
     def lost(self, name: str, tick: int) -> bool:
         """Has the snapshot of an attached table at a tick expired?"""
         target = self.relations[name]
-        if target.relation.kind != "attached":
+        if target.relation.kind != "attached" or name == CLOCK:
             return False
         snapshot = self.snapshot(target, tick)
         return snapshot is not None and snapshot != EMPTY and not reader_of(self.lake, target).has(snapshot)
@@ -108,7 +115,7 @@ class States:
             return reader_at(view, found.snapshot_id)
         rolled = self.rolled(view, tick)
         if rolled is None:
-            return self.lake.run(self.query(view.definition["sql"], tick))
+            return self.lake.run(self.defined(view.definition["sql"], tick))
         return reader_over(view, self.keep(delta_view(view.name, f"rolled{tick}"), rolled))
 
     def extent_at(self, view: Stored, tick: int) -> exp.Table:
@@ -149,6 +156,21 @@ class States:
         if tick not in delta.reach(mark.applied_tick):
             return None
         return delta.extent_at(tick, mark.applied_tick, versioned(view.extent.tree(), mark.extent_snapshot))
+
+    def clocked(self, node: Relation, tick: Callable[[Scan], int]) -> Relation:
+        """The relation with the clock's readings at the ticks of its scans, as literals."""
+        return read_clock(node, lambda scan: {n: Scalar(t) for n, t in self.reading(tick(scan)).items()})
+
+    def reading(self, tick: int) -> Mapping[str, exp.Expr]:
+        return reading_at(self.control, tick).literals
+
+    def evaluated(self, node: Relation, tick: int) -> exp.Query:
+        """A relation over the states at a tick."""
+        return emit(self.clocked(node, lambda _: tick), lambda scan: self.at(scan.table, tick))
+
+    def defined(self, sql: str, tick: int) -> str:
+        """A view's own SQL over the states at a tick, and at the reading of the clock there."""
+        return self.query(at_reading(sql, self.reading(tick)) if clock_columns(sql) else sql, tick)
 
     def query(self, sql: str, tick: int) -> str:
         """A user's own SQL over the states at a tick."""

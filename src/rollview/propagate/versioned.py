@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from rollview.algebra.relation import Scan, State
+from rollview.algebra.relation import Relation, Scan, State
+from rollview.capture.clock import reading_at
 from rollview.capture.net import net, row_codes
 from rollview.catalog import ControlStore
 from rollview.catalog.stored import Stored
@@ -21,7 +22,7 @@ from rollview.errors import BrokenInvariant
 from rollview.lake.lake import Lake
 from rollview.lake.predicates import Predicate, span
 from rollview.limits import USUAL, Limits
-from rollview.names import COUNT, TICK, delta_view
+from rollview.names import CLOCK, COUNT, TICK, delta_view
 from rollview.plan.compile import CompiledView
 from rollview.plan.emit import emit, ident, table
 from rollview.plan.merge import column
@@ -122,6 +123,8 @@ class Versioned:
 
     def delta(self, stored: Stored, columns: list[str], logged: tuple[int, int]) -> Delta:
         inserted, deleted = logged
+        if stored.name == CLOCK:
+            return self.moved_clock(stored, columns, inserted + deleted)
         keyed = stored.base.key is not None
         if ViewDelta(self.lake, self.control, stored).keeps_states:
             return self.derived(stored, columns, inserted)
@@ -140,6 +143,12 @@ class Versioned:
         compiled = self.compiled(stored)
         assert compiled is not None
         return [compiled.extent.stored_names[c] for c in columns]
+
+    def moved_clock(self, stored: Stored, columns: list[str], logged: int) -> Delta:
+        """The reading before the span and the one after it; nothing if they are the same in these columns."""
+        before, after = (reading_at(self.control, t).row.select(columns) for t in (self.span.since, self.span.upto))
+        rows = pa.concat_tables([before, after]).append_column(COUNT, pa.array([-1, 1], pa.int64()))
+        return self.bind_small(stored, net(rows), logged)
 
     def derived(self, view: Stored, columns: list[str], logged: int) -> Delta:
         """What readers of an aggregate saw change: its groups before the span and after it, where a state moved."""
@@ -209,6 +218,10 @@ class Versioned:
                 self.states.keep(name, self.parts.pop((scan.table, scan.at))())
             return table(name)
         return self.states.at(scan.table, self.tick_of(scan))
+
+    def clocked(self, node: Relation) -> Relation:
+        """The relation with the clock's readings, as literals."""
+        return self.states.clocked(node, self.tick_of)
 
     def tick_of(self, scan: Scan) -> int:
         return self.span.since if scan.at is State.BEFORE else self.span.upto

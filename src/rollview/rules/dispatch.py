@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rollview.algebra import facts
 from rollview.algebra.block import Block, flatten
+from rollview.algebra.clock import is_time_filter
 from rollview.algebra.relation import (
     Aggregate,
     AntiJoin,
@@ -37,6 +38,7 @@ from rollview.rules.project import project_delta
 from rollview.rules.select import select_delta
 from rollview.rules.semijoin import semijoin_delta
 from rollview.rules.subtract import subtracted_delta
+from rollview.rules.time_filter import time_filter_delta
 from rollview.rules.union import union_delta
 from rollview.rules.window import window_delta
 
@@ -117,6 +119,8 @@ def delta(node: Relation, shapes: Shapes, known: Tables, *, foreign_keys: bool =
             return nothing(node.names)
         case Generate():
             return generate_delta(node, change(node.source))
+        case SemiJoin() if is_time_filter(node):
+            return time_filter_delta(node, side(node.left), side(node.right))
         case SemiJoin() | AntiJoin() | MarkJoin():
             return semijoin_delta(node, side(node.left), side(node.right), known, naive=naive)
         case OuterJoin():
