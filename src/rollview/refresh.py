@@ -340,7 +340,7 @@ class Refresh:
                 if self.compiled is not None:
                     rows = self.lake.run(states.evaluated(self.compiled.extent.rows, span.upto))
                 else:
-                    rows = self.lake.run(states.query(self.view.definition["sql"], span.upto))
+                    rows = self.lake.run(states.defined(self.view.definition["sql"], span.upto))
                 self.mark_break(span.upto)
                 reached("refresh.broken")
                 self.lake.overwrite(self.view.extent, rows, self.properties(span), order=self.order, after=self.after)

@@ -19,7 +19,7 @@ from rollview.frontend.parse import parse_query
 from rollview.frontend.references import is_ours, references
 from rollview.frontend.refuse import bad
 from rollview.frontend.scalars import Scalars
-from rollview.frontend.time_filters import calls, clock_function, nondeterministic
+from rollview.frontend.time_filters import calls, clock_function
 from rollview.lake.jobs import JobCounter
 from rollview.lake.lake import EXTENT_PROPERTIES, LOG_PROPERTIES, Lake
 from rollview.lake.typer import SparkTyper
@@ -88,10 +88,8 @@ class Views:
                     node,
                     "create it with create_table, or attach it",
                 )
-        for call in calls(tree):
-            raise nondeterministic(call, clock_function(call) or "")
         scalars = Scalars(self.typer.is_builtin)
-        for call in tree.find_all(exp.Func):
+        for call in (c for c in tree.find_all(exp.Func) if clock_function(c) is None):
             with suppress(NotYetSupported):
                 scalars.check_function(call)
         self.typer.query(text)
@@ -245,7 +243,7 @@ class Views:
                 query: exp.Query | str = states.evaluated(compiled.extent.rows, tick)
                 order = compiled.extent.key if compiled.extent.kind is not Kind.BAG else ()
             else:
-                query = states.query(view.definition["sql"], tick)
+                query = states.defined(view.definition["sql"], tick)
             self.lake.create_table(view.extent, self.lake.schema(query), EXTENT_PROPERTIES)
             properties = {
                 PROPERTY_TICK: str(tick),

@@ -547,8 +547,7 @@ class Warehouse:
 
     def _move_clock(self, views: Sequence[str], patience: float = 0.0, also: Collection[str] = ()) -> None:
         """Read the clock, if one of the views does."""
-        used = (self._stored(name, "view").definition.get("uses") or {} for name in views)
-        columns = {*also, *(column for tables in used for column in tables.get(CLOCK, ()))}
+        columns = {*also, *(c for name in views for c in clock_columns_of(self._stored(name, "view")))}
         if columns:
             self._clock.move(columns, patience)
 
@@ -600,6 +599,12 @@ def refuse_outdated(control: ControlStore, view: Stored, tick: int) -> None:
             code="RV-UPSTREAM-REDEFINED",
             hint=f"wh.refresh({view.name!r}) first",
         )
+
+
+def clock_columns_of(view: Stored) -> Collection[str]:
+    """The columns of the clock that a view reads itself."""
+    used: Mapping[str, list[str]] | None = view.definition.get("uses")
+    return clock_columns(view.definition["sql"]) if used is None else used.get(CLOCK, ())
 
 
 def check_policy(policy: str) -> None:

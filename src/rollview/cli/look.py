@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,7 +38,8 @@ def status(
 ) -> None:
     """Show every table and view, where it stands, and how its last refresh went.
 
-    Needs no Spark, and does not look for new commits of attached tables; with --gate it does, if there are any.
+    Needs no Spark, and looks neither for new commits of attached tables nor, for time filters, at the day; with --gate
+    it does, if there are any.
     """
     from rollview.status import runners
     from rollview.status import status as listed
@@ -45,9 +47,9 @@ def status(
     place = Place.given(warehouse, catalog)
     with place.control() as control:
         rows = listed(control)
-        if gate and any(r["kind"] == "attached" for r in rows):
+        if gate and control.relations.list(kind="attached", state="ready"):
             with failing_with(Exit.FAILED), place.open() as wh, progress("Looking at attached tables"):
-                wh.capture()
+                wh.capture(patience=inf)
             rows = listed(control)
         tick, running = control.ticks.last_tick(), runners(control)
     stale = [r["name"] for r in rows if r["kind"] == "view" and (r["state"] != "ready" or r["behind"] > max_behind)]
