@@ -46,6 +46,7 @@ REFUSED = [
     "SELECT r.a FROM r FULL JOIN s ON s.day < current_date",
     "SELECT r.a FROM r LEFT SEMI JOIN s ON s.day < current_date",
     "SELECT a FROM r WHERE EXISTS (SELECT 1 FROM s WHERE s.a = r.a AND r.day < current_date)",
+    "SELECT a FROM r WHERE EXISTS (SELECT 1 FROM s WHERE s.a = r.a AND r.day BETWEEN s.day AND current_date)",
     "SELECT a FROM r ORDER BY current_date LIMIT 3",
     "SELECT a FROM r WHERE t > now() AND current_user() = 'me'",
 ]

@@ -30,6 +30,7 @@ BATCH = 25
 VIEWS = {
     "a_window": "SELECT x, y FROM u WHERE x >= current_date - 1 AND x <= current_date",
     "between": "SELECT x, y FROM u WHERE x BETWEEN current_date() - 1 AND current_date AND p",
+    "between_a_constant_and_the_clock": "SELECT x, y FROM u WHERE x BETWEEN 1 AND current_date",
     "the_clock_between_columns": "SELECT id, a FROM r WHERE now() BETWEEN a AND b",
     "a_column_on_both_sides": "SELECT id FROM r WHERE a + b > current_date - a",
     "a_comparison_without_columns": "SELECT id FROM r WHERE current_timestamp() > 2",

@@ -161,9 +161,9 @@ def test_a_refresh_to_an_earlier_tick_moves_nothing(place: Place) -> None:
 
 def test_views_over_views(place: Place) -> None:
     wh, time = place.wh, place.time
-    wh.create_view("week", WEEK)
-    wh.create_view("per_day", "SELECT day, COUNT(*) AS n FROM week GROUP BY day")
-    wh.create_view("today", "SELECT n FROM per_day WHERE day = curdate()")
+    wh.create_view("week", WEEK, "strict")
+    wh.create_view("per_day", "SELECT day, COUNT(*) AS n FROM week GROUP BY day", "strict")
+    wh.create_view("today", "SELECT n FROM per_day WHERE day = curdate()", "strict")
     for _ in range(2):
         time.passes(days=1)
         assert refresh(wh, "today").strategy == "incremental"

@@ -11,7 +11,7 @@ from rollview.algebra.scalar import Scalar, col, conjunction, literal
 from rollview.frontend.refuse import bad, not_yet
 from rollview.frontend.scalars import ands
 from rollview.frontend.scope import Scope, Visible
-from rollview.frontend.time_filters import is_time_filter, time_filter
+from rollview.frontend.time_filters import reads_clock, time_filter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,7 +61,8 @@ def lower_join(
     if on is not None:
         plain = ands(on)
         if kind == INNER:
-            plain, timely = [p for p in plain if not is_time_filter(p)], [p for p in plain if is_time_filter(p)]
+            timely = [p for p in plain if reads_clock(p)]
+            plain = [p for p in plain if not reads_clock(p)]
         predicate = conjunction(lower(p, both) for p in plain)
     if kind in (SEMI, ANTI):
         node = SemiJoin if kind == SEMI else AntiJoin

@@ -24,7 +24,7 @@ from rollview.frontend.refuse import bad, not_yet
 from rollview.frontend.scalar_subqueries import scalar_value
 from rollview.frontend.scalars import ands, is_aggregate, is_grouping
 from rollview.frontend.scope import Named, Scope, listed, mark_column
-from rollview.frontend.time_filters import is_time_filter, time_filter
+from rollview.frontend.time_filters import reads_clock, time_filter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ def where(
         return lowering.scalars.lower(part, scope)
 
     parts = ands(tree)
-    timely = [p for p in parts if is_time_filter(p)]
+    timely = [p for p in parts if reads_clock(p)]
     steps = conjoined(lowering, [p for p in parts if p not in timely], lower, ctes, correlated)
     return [*steps, time_filter(timely, lowering.allocator, lower)] if timely else steps
 

@@ -77,8 +77,8 @@ def in_time_filter(node: exp.Expr) -> bool:
     return isinstance(above, exp.Where) and isinstance(above.parent, exp.Select)
 
 
-def is_time_filter(part: exp.Expr) -> bool:
-    """Does a conjunct read the clock? What it must not be is refused before."""
+def reads_clock(part: exp.Expr) -> bool:
+    """Is a conjunct a time filter? All others that call the clock were refused before."""
     return bool(calls(part)) and not part.find(exp.Query)
 
 
@@ -88,14 +88,15 @@ def time_filter(
     """⋉ with the clock, by all the conjuncts that read it."""
     names = {c.name: allocator.name(c.name) for c in CLOCK_TABLE.columns}
     clock = Scan(CLOCK_TABLE.name, tuple(names.items()))
-    tests = [(c, lower(read(c, {n: mark_column(u) for n, u in names.items()}))) for p in parts for c in compared(p)]
+    columns = {n: mark_column(unique) for n, unique in names.items()}
+    predicate = conjunction(lower(read(c, columns)) for p in parts for c in compared(p))
+    assert predicate is not None
 
     def step(relation: Relation) -> Relation:
-        for tree, test in tests:
-            if not test.columns <= {*relation.names, *clock.names}:
-                raise nondeterministic(calls(tree)[0], clock_function(calls(tree)[0]) or "")
-        predicate = conjunction(test for _, test in tests)
-        return relation if predicate is None else SemiJoin(relation, clock, predicate)
+        if not predicate.columns <= {*relation.names, *clock.names}:  # it refers to the query around
+            first = calls(parts[0])[0]
+            raise nondeterministic(first, clock_function(first) or "")
+        return SemiJoin(relation, clock, predicate)
 
     return step
 

@@ -55,7 +55,8 @@ def moved(node: SemiJoin, before: Relation) -> Relation:
 
 def turns(was: Scalar, is_: Scalar, clock: Scan) -> exp.Expr:
     """`is_` is true and `was`, which reads the clock, is not."""
-    tests = [test for comparison in conjuncts(was) for test in fails(comparison, clock)]
+    timely = (c for c in conjuncts(was) if c.columns & set(clock.names))  # the others are the same in both
+    tests = [test for comparison in timely for test in fails(comparison, clock)]
     both = conjunction([*conjuncts(is_), Scalar(reduce(lambda a, b: exp.Or(this=a, expression=b), tests))])
     assert both is not None
     return exp.Paren(this=both.tree)
