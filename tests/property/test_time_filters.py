@@ -42,6 +42,10 @@ VIEWS = {
         "SELECT n, COUNT(*) AS m FROM (SELECT y, COUNT(*) AS n FROM u WHERE x < current_date GROUP BY y) q GROUP BY n"
     ),
     "having_beside_it": "SELECT y, SUM(x) AS s FROM u WHERE x <> 2 AND x <= current_date GROUP BY y HAVING SUM(x) > 1",
+    "a_value_that_the_group_determines": (
+        "SELECT r.id, FIRST(r.a) AS a, COUNT(*) AS n FROM s JOIN r ON s.r_id = r.id "
+        "WHERE s.c >= current_date - 1 GROUP BY r.id"
+    ),
     "a_join_along_a_foreign_key": "SELECT s.id, r.a FROM s JOIN r ON s.r_id = r.id WHERE s.c >= current_date - 1",
     "on_of_an_inner_join": "SELECT s.id, r.a FROM s JOIN r ON s.r_id = r.id AND s.c >= current_date AND r.a < now()",
     "a_join_of_two_time_filters": (

@@ -10,12 +10,14 @@ import pytest
 from tests.spark.shop import RECURSION, asked_again, checked, refresh, rows
 
 import rollview
+from rollview import Limits
 from rollview.errors import BadInput, SourceError, UnsupportedView
 from rollview.names import CLOCK
 from rollview.runner import Runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -56,9 +58,9 @@ def events(first: int, last: int) -> list[tuple[Any, ...]]:
 
 
 @pytest.fixture
-def place(spark: SparkSession, tmp_path: Any) -> Iterator[Place]:
+def place(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Place]:
     time = Time()
-    with rollview.open(tmp_path, clock=time) as wh:
+    with rollview.open(tmp_path, clock=time, limits=getattr(request, "param", Limits())) as wh:
         wh.create_table("events", "id INT, kind STRING, day DATE, at TIMESTAMP", key=["id"])
         wh.create_table("kinds", "kind STRING, name STRING", key=["kind"])
         with wh.transaction() as tx:
@@ -95,6 +97,9 @@ def test_rows_come_and_go_with_the_days(place: Place) -> None:
     assert rows(wh, "week") == ticks[min(ticks)]
 
 
+@pytest.mark.parametrize(
+    "place", [Limits(), Limits(small_rows=0), Limits(part_bytes=0)], ids=["driver", "spark", "parts"], indirect=True
+)
 def test_the_clock_moves_while_rows_change(place: Place) -> None:
     wh, time = place.wh, place.time
     wh.create_view("week", WEEK, "strict")
@@ -104,13 +109,19 @@ def test_the_clock_moves_while_rows_change(place: Place) -> None:
         "ON e.kind = k.kind GROUP BY k.name",
         "strict",
     )
+    wh.create_view(
+        "sizes",
+        "SELECT n, COUNT(*) AS kinds FROM "
+        "(SELECT kind, COUNT(*) AS n FROM events WHERE day >= current_date GROUP BY kind) q GROUP BY n",
+        "strict",
+    )
     for step in range(3):
         time.passes(days=1, hours=2)
         with wh.transaction() as tx:
             tx.delete("events", where=f"id % 7 = {step}")
             tx.update("events", set={"day": "day + INTERVAL 2 DAYS"}, where=f"id % 5 = {step}")
             tx.insert("events", events(20 + 3 * step, 23 + 3 * step))
-        for view in ("week", "named"):
+        for view in ("week", "named", "sizes"):
             assert refresh(wh, view).strategy == "incremental"
 
 

@@ -177,6 +177,8 @@ def determines_all(block: Block, keys: list[tuple[str, ...]], start: list[int]) 
 
 def determined(node: Relation, given: frozenset[str], tables: Tables) -> frozenset[str]:
     """The columns that have one value wherever the given ones have (the closure under keys and equalities)."""
+    while isinstance(node, SemiJoin | AntiJoin):
+        node = node.left
     block = flatten(node)
     keys = [key(i, tables) for i in block.inputs]
     known = set(given)
