@@ -232,7 +232,7 @@ VIEWS: dict[str, tuple[Attempt, str]] = {
     "an_ambiguous_column": (view("SELECT id FROM stores s JOIN sales t ON s.id = t.store"), "RV-AMBIGUOUS"),
     "an_unknown_function": (view("SELECT frobnicate(id) FROM stores"), "RV-UDF"),
     "chance": (view("SELECT id, rand() AS r FROM stores"), "RV-NONDETERMINISTIC"),
-    "the_clock": (view("SELECT id FROM sales WHERE day < current_date()"), "RV-NONDETERMINISTIC"),
+    "the_clock": (view("SELECT id, current_date() AS d FROM sales"), "RV-NONDETERMINISTIC"),
     "the_clock_though_recomputed": (view(RECURSION + "SELECT now() AS t FROM r"), "RV-NONDETERMINISTIC"),
     "two_columns_of_one_name": (view("SELECT id, city AS ID FROM stores"), "RV-DUPLICATE-COLUMN"),
     "a_reserved_column": (view("SELECT id AS __count FROM stores"), "RV-RESERVED-NAME"),
