@@ -33,7 +33,6 @@ from rollview.lake.typer import SparkTyper
 from rollview.limits import USUAL, Limits
 from rollview.maintain import maintain
 from rollview.names import CLOCK, COUNT, TICK, is_reserved
-from rollview.plan.emit import emit
 from rollview.plan.explain import Explanation, StoredPart, explain
 from rollview.propagate import intervals
 from rollview.propagate.log_rows import log_rows
