@@ -21,7 +21,7 @@ from typing import Any
 from unittest.mock import patch
 
 import rollview
-from bench.measure import Measured, Meter, middle
+from bench.measure import Measured, Meter, told
 from rollview.lake.session import local_session
 from rollview.plan.maintain import maintain
 
@@ -112,7 +112,7 @@ def recompute(wh: rollview.Warehouse, view: str, text: str) -> None:
         wh.spark.sql(text).writeTo(f"rollview.bench.{view}_full").overwrite(lit(True))
 
 
-def run(folder: Path, scale: str = "1", rounds: int = 3, warm: int = 3) -> dict[str, Any]:
+def run(folder: Path, scale: str = "1", rounds: int = 5, warm: int = 4) -> dict[str, Any]:
     generate(folder / f"tpch-{scale}", scale)
     wh = warehouse(folder / f"tpch-{scale}-warehouse", folder / f"tpch-{scale}")
     wh.spark.sql("CREATE NAMESPACE IF NOT EXISTS rollview.bench")
@@ -149,7 +149,7 @@ def run(folder: Path, scale: str = "1", rounds: int = 3, warm: int = 3) -> dict[
     return {
         "scale": scale,
         "verified": ok,
-        "measured": {f"{v}/{k}": middle(s).__dict__ for (v, k), s in samples.items()},
+        "measured": {f"{v}/{k}": told(s) for (v, k), s in samples.items()},
     }
 
 

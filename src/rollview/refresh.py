@@ -49,6 +49,8 @@ from rollview.steps import reached
 
 REDERIVE_AFTER = 200
 """incremental refreshes of a floating-point sum before it is derived anew"""
+WORTH = 16 * 1024 * 1024
+"""bytes of all tables; below, either way takes a moment that says nothing of the other, and the delta is kept"""
 CHANGE = "__change"
 
 
@@ -385,7 +387,7 @@ class Refresh:
         extent = self.lake.bytes(self.view.extent)
         merged = 0 if plan.inserts_only else min(extent, 40_000 * max(1, self.delta_rows))
         work = Work(self.delta_rows, sum(sizes.values()), looked_up, extent, merged)
-        self.learned = self.history()
+        self.learned = self.history() if work.base_bytes >= WORTH else Learned()
         self.predicted = estimate(work, self.learned)
 
     def history(self) -> Learned:
