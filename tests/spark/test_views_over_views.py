@@ -25,15 +25,20 @@ def wh(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     """A chain of aggregates over aggregates; changes are pending whenever the next one is created."""
     with open_shop(tmp_path_factory.mktemp("chain")) as warehouse:
         warehouse.create_view(
-            "per_store", "SELECT store_id, SUM(price) AS s, COUNT(*) AS n FROM sales GROUP BY store_id"
+            "per_store",
+            "SELECT store_id, SUM(price) AS s, COUNT(*) AS n FROM sales GROUP BY store_id",
+            policy="incremental",
         )
         add_sales(warehouse, 40)
         warehouse.create_view(
             "per_city",
             "SELECT city, SUM(s) AS s, SUM(n) AS n FROM per_store JOIN stores USING (store_id) GROUP BY city",
+            policy="incremental",
         )
         add_sales(warehouse, 41)
-        warehouse.create_view("per_number", "SELECT n, COUNT(*) AS cities, SUM(s) AS s FROM per_city GROUP BY n")
+        warehouse.create_view(
+            "per_number", "SELECT n, COUNT(*) AS cities, SUM(s) AS s FROM per_city GROUP BY n", policy="incremental"
+        )
         checked(warehouse, *CHAIN)
         yield warehouse
 
