@@ -104,7 +104,7 @@ class Runner:
     def patience(self) -> float:
         """For how long a reading of the clock is good enough for every view that reads it."""
         views = self.control.relations.list(kind="view", state="ready")
-        lags = [self.wishes(v)[0] for v in views if CLOCK in (v.definition.get("uses") or ())]
+        lags = [self.wishes(v)[0] for v in views if CLOCK in v.definition.get("uses", ())]
         return min(lags, default=self.lag) / 2
 
     def turn(self, relation: Relation) -> bool:

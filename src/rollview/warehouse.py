@@ -601,9 +601,9 @@ def refuse_outdated(control: ControlStore, view: Stored, tick: int) -> None:
 
 
 def clock_columns_of(view: Stored) -> Collection[str]:
-    """The columns of the clock that a view reads itself."""
-    used: Mapping[str, list[str]] | None = view.definition.get("uses")
-    return clock_columns(view.definition["sql"]) if used is None else used.get(CLOCK, ())
+    """The columns of the clock that a view reads itself; one that is only recomputed counts as using all."""
+    used: Collection[str] = view.definition["uses"].get(CLOCK, ())
+    return clock_columns(view.definition["sql"]) if used and view.definition["recompute_reason"] else used
 
 
 def check_policy(policy: str) -> None:
