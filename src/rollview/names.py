@@ -16,6 +16,7 @@ PROPERTY_VIEW = "rollview.view"
 PROPERTY_SINCE = "rollview.since"
 PROPERTY_EXACT = "rollview.exact"
 PROPERTY_ASKED = "rollview.asked"
+PROPERTY_RESERVE = "rollview.reserve"
 
 
 def log_table(relation: str) -> str:
@@ -51,6 +52,16 @@ def delta_view(relation: str, part: str) -> str:
 def hidden_key(column: str) -> str:
     """A key column that the user's view does not show but its extent needs."""
     return f"{PREFIX}key_{column}"
+
+
+def hidden_column(column: str) -> str:
+    """A column that a view does not show, but that readers compute something from."""
+    return f"{PREFIX}hidden_{column}"
+
+
+def order_column(number: int) -> str:
+    """An expression of ORDER BY that a view does not show."""
+    return f"{PREFIX}order{number}"
 
 
 def state_column(measure: str, part: str) -> str:

@@ -35,6 +35,8 @@ REASONS: dict[str, str] = {
     "RV-LIMIT": "LIMIT and OFFSET are maintained for numbers, not for expressions",
     "RV-ORDER-IGNORED": "a stored view has no order; ORDER BY without LIMIT is ignored",
     "RV-POLICY-FULL": "the view's policy is full",
+    "RV-RESERVE-FULL": "so many rows came before the last of the stored first rows that only some of them are kept",
+    "RV-RESERVE-USED": "too few of the stored first rows were left to show, so they were derived anew from the tables",
     "RV-SCHEMA-CHANGED": "a column that the view reads is gone, or has another type: the view is built anew where its "
     "query still holds",
     "RV-SNAPSHOT-EXPIRED": "a snapshot of an attached table that the change is computed from has expired",

@@ -20,6 +20,7 @@ from sqlglot import exp
 
 from rollview.algebra.relation import Relation, State, scans
 from rollview.apply.compact import compact
+from rollview.apply.first_rows import chosen, computed, moved, said, stock_at
 from rollview.apply.log import ViewLog
 from rollview.apply.merge import Applier
 from rollview.capture.net import summed
@@ -36,9 +37,12 @@ from rollview.names import PROPERTY_PLAN, PROPERTY_TICK, PROPERTY_VIEW
 from rollview.plan.compile import CompiledView
 from rollview.plan.cost import Estimate, Learned, Work, estimate, learn
 from rollview.plan.emit import emit
-from rollview.plan.extent import Kind
+from rollview.plan.extent import Kind, stored
 from rollview.plan.maintain import Maintenance, maintain
+from rollview.plan.rederive import CHANGED
+from rollview.plan.reserve import FULL, USED, Stock
 from rollview.plan.restrict import restrict
+from rollview.plan.visible import changed_rows
 from rollview.propagate.settle import Settle
 from rollview.propagate.standing import stands
 from rollview.propagate.states import NONE, States
@@ -51,7 +55,7 @@ REDERIVE_AFTER = 200
 """incremental refreshes of a floating-point sum before it is derived anew"""
 WORTH = 16 * 1024 * 1024
 """bytes of all tables; below, either way takes a moment that says nothing of the other, and the delta is kept"""
-CHANGE = "__change"
+CHANGE, AFTER = "__change", "__after"
 
 
 class Refresh:
@@ -87,6 +91,8 @@ class Refresh:
         self.sizes: dict[str, int] = {}
         self.after: int | None = None
         """the extent's snapshot that the refresh goes on from"""
+        self.said: dict[str, str] = {}
+        """what the extent's next commit says of its rows beside their tick"""
         self.deferred = False
         """is the change only logged, and applied some other time?"""
 
@@ -139,7 +145,9 @@ class Refresh:
                 self.delta_rows = sum(
                     d.rows.num_rows if d.rows is not None else d.logged for d in versioned.deltas.values()
                 )
-            plan = maintain(self.compiled, shapes, {n: s.base for n, s in self.relations.items()})
+            stock = stock_at(self.lake, self.view.extent, self.after) if self.compiled.extent.reserve else None
+            bound = stock.bound if stock is not None else None
+            plan = maintain(self.compiled, shapes, {n: s.base for n, s in self.relations.items()}, bound=bound)
             if plan.change is None:
                 return "incremental", None, self.unchanged(log, span)
             if any(versioned.lost(scan) for scan in plan.scans):
@@ -147,6 +155,8 @@ class Refresh:
             self.predict(plan)
             if self.policy == "auto" and (better := self.better_recomputed()) and not self.closed():
                 return "recompute", better, self.recompute(span)
+            if self.compiled.extent.reserve is not None:
+                return "incremental", *self.first_rows(plan, stock, versioned, log, span)
             return "incremental", None, self.incremental(plan, versioned, log, span)
         finally:
             versioned.close()
@@ -293,12 +303,70 @@ class Refresh:
                 else:
                     applier.groups(change, extent.key, extent.columns)
                     applied = settled
+        self.merged(span)
+        return applied
+
+    def first_rows(
+        self, plan: Maintenance, stock: Stock | None, versioned: Versioned, log: ViewLog, span: Span
+    ) -> tuple[str | None, Applied]:
+        """The stored rows by their change; or, where they are then too few or far too many, others in their place."""
+        assert self.compiled is not None and self.compiled.extent.reserve is not None
+        extent, reserve = self.compiled.extent, self.compiled.extent.reserve
+        known = KnownKeys(lambda table, state: versioned.deltas[table].part(state), self.sizes)
+        with self.phase("compute"):
+            change = self.computed(plan, known, versioned)
+            if change.rows is not None and not change.rows.num_rows:
+                return None, self.unchanged(log, span)
+            stock = moved(self.lake, stock, change) if stock is not None else None
+        reason = reserve.unfit(stock) if stock is not None else USED
+        if stock is not None and reason is None:
+            self.said = said(stock)
+            if log.needed:
+                self.logged(log, self.changed_extent(change, versioned), span)
+            with self.phase("apply"):
+                applied = self.apply(self.applier(span), plan, change)
+        else:
+            if reason == FULL:
+                after = self.changed_extent(change, versioned)
+                query = emit(reserve.chosen(stored(extent.columns)), lambda _: after.copy())
+            else:
+                query = emit(versioned.clocked(extent.rows), versioned.bind)
+            with self.phase("settle"), chosen(self.lake, reserve, query, extent.rows.names) as found:
+                self.said = found.said
+                if log.needed:
+                    self.logged(log, found.name, span)
+                self.lake.overwrite(
+                    self.view.extent, found.rows, self.properties(span), order=self.order, after=self.after
+                )
+            applied = Applied(self.lake.live_rows(self.view.extent), 0, 0)
+            self.rederived = applied.inserted if reason == USED else 0
+        self.merged(span)
+        return reason, applied
+
+    def changed_extent(self, change: Change, versioned: Versioned) -> exp.Table:
+        """The stored rows as a change makes them."""
+        assert self.compiled is not None
+        here = self.view.extent.tree()
+        query = emit(
+            changed_rows(self.compiled.extent),
+            lambda scan: (change.name if scan.table == CHANGED else here).copy(),
+        )
+        return versioned.states.keep(AFTER, query)
+
+    def logged(self, log: ViewLog, after: exp.Table, span: Span) -> None:
+        """For the views above, before the extent's commit."""
+        assert self.compiled is not None
+        with self.phase("log"):
+            change, here = Change(after, None), self.view.extent.tree()
+            log.write(self.compiled, change, here, span.since, span.upto, may_miss=False, replaced=True)
+        reached("refresh.logged")
+
+    def merged(self, span: Span) -> None:
         reached("refresh.merged")
         self.note(span.upto)
         reached("refresh.noted")
         with self.phase("compact"):
             compact(self.lake, self.control, self.view, span.upto, self.order)
-        return applied
 
     def computed(self, plan: Maintenance, known: KnownKeys, versioned: Versioned) -> Change:
         """The change on the driver if it is small, else kept inside Spark; net in either case."""
@@ -338,11 +406,7 @@ class Refresh:
         """Everything from the base tables at the span's end, in one commit."""
         states = States(self.lake, self.control, self.relations)
         try:
-            with self.phase("recompute"):
-                if self.compiled is not None:
-                    rows = self.lake.run(states.evaluated(self.compiled.extent.rows, span.upto))
-                else:
-                    rows = self.lake.run(states.defined(self.view.definition["sql"], span.upto))
+            with self.phase("recompute"), self.evaluated(states, span.upto) as (rows, self.said):
                 self.mark_break(span.upto)
                 reached("refresh.broken")
                 self.lake.overwrite(self.view.extent, rows, self.properties(span), order=self.order, after=self.after)
@@ -351,6 +415,16 @@ class Refresh:
         reached("refresh.recomputed")
         self.note(span.upto)
         return Applied(self.lake.live_rows(self.view.extent), 0, 0)
+
+    @contextmanager
+    def evaluated(self, states: States, tick: int) -> Iterator[tuple[Any, dict[str, str]]]:
+        """The rows to store at a tick, and what their commit says of them."""
+        if self.compiled is None:
+            yield self.lake.run(states.defined(self.view.definition["sql"], tick)), {}
+            return
+        query = states.evaluated(self.compiled.extent.rows, tick)
+        with computed(self.lake, self.compiled.extent, query) as found:
+            yield found
 
     def mark_break(self, tick: int) -> None:
         """Views above cannot go on from this view's log across a recompute."""
@@ -368,6 +442,7 @@ class Refresh:
             PROPERTY_TICK: str(span.upto),
             PROPERTY_VIEW: self.view.name,
             PROPERTY_PLAN: str(self.view.definition.get("fingerprint", "")),
+            **self.said,
         }
 
     def note(self, tick: int) -> None:

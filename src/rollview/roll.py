@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from rollview.algebra.relation import scans
 from rollview.apply.compact import compact
+from rollview.apply.first_rows import said, stock_at
 from rollview.catalog import Step
 from rollview.catalog.steps import Reach
 from rollview.catalog.stored import bytes_of
@@ -249,6 +250,8 @@ class Roll(Refresh):
     def restored(self, span: Span, snapshot: int) -> Applied:
         """Back to a snapshot of the extent that is still there."""
         rows = self.lake.run(self.lake.select_all(versioned(self.view.extent.tree(), snapshot)))
+        stock = stock_at(self.lake, self.view.extent, snapshot)
+        self.said = said(stock) if stock is not None else {}
         with self.phase("apply"):
             self.lake.overwrite(self.view.extent, rows, self.properties(span), order=self.order, after=self.after)
         reached("apply.rolled")

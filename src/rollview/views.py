@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from rollview.algebra.relation import State, scans
 from rollview.algebra.schema import Schema, Tables
+from rollview.apply.first_rows import computed
 from rollview.catalog import ColumnInfo, ControlStore, HistoryRow
 from rollview.catalog.stored import Stored, bytes_of, stored
 from rollview.errors import BadInput, BrokenInvariant, NotYetSupported, RecomputeRefused, SourceError
@@ -21,7 +22,7 @@ from rollview.frontend.refuse import bad
 from rollview.frontend.scalars import Scalars
 from rollview.frontend.time_filters import calls, clock_function
 from rollview.lake.jobs import JobCounter
-from rollview.lake.lake import EXTENT_PROPERTIES, LOG_PROPERTIES, Lake
+from rollview.lake.lake import EXTENT_PROPERTIES, LOG_PROPERTIES, Lake, columns_of
 from rollview.lake.typer import SparkTyper
 from rollview.names import CLOCK, PROPERTY_PLAN, PROPERTY_TICK, PROPERTY_VIEW
 from rollview.plan.compile import CompiledView, check_output, compile_view
@@ -238,25 +239,28 @@ class Views:
     ) -> None:
         states = States(self.lake, self.control, relations, first=True)
         try:
-            order: tuple[str, ...] = ()
-            if compiled is not None:
-                query: exp.Query | str = states.evaluated(compiled.extent.rows, tick)
-                order = compiled.extent.key if compiled.extent.kind is not Kind.BAG else ()
-            else:
-                query = states.defined(view.definition["sql"], tick)
-            self.lake.create_table(view.extent, self.lake.schema(query), EXTENT_PROPERTIES)
             properties = {
                 PROPERTY_TICK: str(tick),
                 PROPERTY_VIEW: view.name,
                 PROPERTY_PLAN: view.definition["fingerprint"],
             }
-            self.lake.overwrite(view.extent, self.lake.run(query), properties, order=order)
+            if compiled is None:
+                self.write(view, self.lake.run(states.defined(view.definition["sql"], tick)), properties)
+            else:
+                order = compiled.extent.key if compiled.extent.kind is not Kind.BAG else ()
+                query = states.evaluated(compiled.extent.rows, tick)
+                with computed(self.lake, compiled.extent, query) as (rows, said):
+                    self.write(view, rows, {**properties, **said}, order)
         finally:
             states.close()
         reached("create_view.written")
         commit = self.lake.commit(view.extent)
         assert commit is not None and commit.snapshot_id is not None
         self.control.marks.record_extent(view.name, tick, commit.snapshot_id)
+
+    def write(self, view: Stored, rows: Any, properties: Mapping[str, str], order: Sequence[str] = ()) -> None:
+        self.lake.create_table(view.extent, columns_of(rows), EXTENT_PROPERTIES)
+        self.lake.overwrite(view.extent, rows, properties, order=order)
 
     def reader(self, view: Stored, compiled: CompiledView | None) -> exp.Query:
         """What the Iceberg view of the user's name reads of the extent; any Spark with the catalog can."""
@@ -268,7 +272,8 @@ class Views:
 def read_again(view: CompiledView, bases: Tables) -> set[str]:
     """The tables that the maintenance of a view reads beside their changes, whatever these are."""
     plan = maintain(view, {n: Shape(updates=bases[n].key is not None) for n in view.reads}, bases)
-    found = plan.scans | (frozenset(scans(view.definition)) if plan.rederives else frozenset())
+    anew = plan.rederives or view.extent.reserve is not None
+    found = plan.scans | (frozenset(scans(view.definition)) if anew else frozenset())
     return {s.table for s in found if s.at in (State.BEFORE, State.AFTER)}
 
 

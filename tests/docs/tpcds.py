@@ -43,6 +43,8 @@ them. `tests/plan/test_tpcds.py` compares each with its recompute after inserts,
   a LIMIT too, is computed for the reader.
 - *rows by key*, *rows counted*: the rows are stored as they are, and the signed change is computed and merged.
 - *re-derived*: of the groups, partitions or first rows that a change touches, and only of those.
+- *with a reserve*: more of the first rows are stored than are shown, and followed by their changes alone; they are
+  derived anew when too few are left.
 """
 STORED = {Kind.AGGREGATE: "change table", Kind.KEYED: "rows by key", Kind.BAG: "rows counted"}
 
@@ -69,9 +71,12 @@ def operators(view: CompiledView, plan: Maintenance, tree: exp.Expr) -> Iterator
         yield "groups re-derived" if plan.always else "groups re-derived that lose an extreme"
     if rolls_up(tree):
         yield "rollup"
-    yield from (f"{what} for the reader" for what in windows(view.extent.reader))
-    yield from (f"{what} re-derived" for what in windows(view.extent.rows))
-    below = walk(view.extent.rows) if view.extent.aggregate is None else walk(view.extent.aggregate.source)
+    if view.extent.reserve is not None:
+        yield "top-k with a reserve"
+    else:
+        yield from (f"{what} for the reader" for what in windows(view.extent.reader))
+    yield from (f"{what} re-derived" for what in windows(view.extent.followed))
+    below = walk(view.extent.followed) if view.extent.aggregate is None else walk(view.extent.aggregate.source)
     for node in below:
         match node:
             case Aggregate():

@@ -166,6 +166,33 @@ def test_a_refresh_killed_after_its_view_delta_goes_on_from_there(site: Site, cr
         follow(wh, "totals", "over")
 
 
+@pytest.mark.parametrize("limits", [USUAL, BRANCH], ids=["merge", "branch"])
+def test_first_rows_are_killed_with_and_without_a_reserve(
+    site: Site, crash: Ends, monkeypatch: pytest.MonkeyPatch, limits: Limits
+) -> None:
+    """Bound and rows never disagree, also for the view above; both ways of a refresh are met."""
+    monkeypatch.setattr("rollview.plan.extent.SPARE", 1)
+    with site.open() as wh:
+        wh.create_view("earliest", "SELECT id, x FROM r ORDER BY id LIMIT 2", policy="strict")
+        wh.create_view("above", "SELECT COUNT(*) AS n, SUM(x) AS x FROM earliest", policy="strict")
+    reasons = set()
+    for step in ("refresh.logged", "refresh.merged", "refresh.noted", "refresh.logged", "refresh.merged"):
+        with site.open() as wh:
+            site.change(wh)
+            with wh.transaction() as tx:
+                tx.delete("r", where=f"id = {min(site.r)}")
+            del site.r[min(site.r)]
+        crash(step, lambda: site.open(limits).refresh("earliest"))
+        with site.open(limits) as wh:
+            follow(wh, "earliest", "above")
+            reasons.add(wh.history("earliest", limit=1)[0]["reason"])
+    with site.open() as wh:
+        assert site.intact(wh)
+        wh.drop_view("above")
+        wh.drop_view("earliest")
+    assert {None, "RV-RESERVE-USED"} <= reasons
+
+
 def test_the_repair_of_a_log_is_killed_as_well(site: Site, crash: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
     """A view whose changes do not add up logs what its readers see."""
     with site.open() as wh, monkeypatch.context() as never:

@@ -71,7 +71,8 @@ def stages(extent: Extent, *, always: bool) -> str:
 
 
 def maintenance(subject: Subject, shapes: dict[str, Shape]) -> tuple[str, Relation, bool, bool] | None:
-    plan = maintain(subject.view, shapes, TABLES)
+    reserve = subject.view.extent.reserve
+    plan = maintain(subject.view, shapes, TABLES, bound=reserve.placeholders if reserve is not None else None)
     if plan.change is None:
         return None
     kind = "change table" if plan.kind.value == "aggregate" else "insertions" if plan.inserts_only else "net delta"

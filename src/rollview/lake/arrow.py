@@ -215,6 +215,8 @@ def literal(value: Any) -> exp.Expr:
             return exp.cast(exp.Literal.string(value.isoformat(sep=" ")), kind, dialect="spark")
         case datetime.date():
             return exp.cast(exp.Literal.string(value.isoformat()), "date")
+        case float():
+            return exp.cast(exp.Literal.string(repr(value)), "double")
         case bool() | int() | str():
             return exp.convert(value)
     raise TypeError(type(value).__name__)

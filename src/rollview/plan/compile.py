@@ -83,7 +83,7 @@ def compiled(sql: str, base: Tables, typer: Typer, kept: Kept) -> CompiledView:
 
 def window_notes(extent: Extent, ties: Ties) -> list[str]:
     notes = ["RV-TIES"] if ties.found else []
-    if any(isinstance(n, Window) and not n.partition for n in walk(extent.rows)):
+    if any(isinstance(n, Window) and not n.partition for n in walk(extent.followed)):
         notes.append("RV-WINDOW-WHOLE")
     return notes
 

@@ -129,7 +129,9 @@ def explain(
 
 
 def strategy(view: CompiledView, changed: str, base: Tables) -> Strategy:
-    plan = maintain(view, {changed: Shape(updates=base[changed].key is not None)}, base)
+    reserve = view.extent.reserve
+    bound = reserve.placeholders if reserve is not None else None
+    plan = maintain(view, {changed: Shape(updates=base[changed].key is not None)}, base, bound=bound)
     scans = tuple(sorted({f"{s.table} {s.at.name}" for s in plan.scans}))
     if plan.change is None:
         return Strategy(changed, "nothing to do: the declared keys leave no term", scans, "")
@@ -179,6 +181,8 @@ def stored(view: CompiledView) -> str:
         Kind.AGGREGATE: f"one row of states per group ({', '.join(extent.key) or 'a single group'})",
     }
     text = lines[extent.kind]
+    if extent.reserve is not None:
+        text = f"the first {extent.reserve.needed} rows and {extent.reserve.spare} in reserve: {text}"
     return text + (f"\nbookkeeping: {', '.join(hidden)}" if hidden else "")
 
 

@@ -6,12 +6,15 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from sqlglot import exp
+
 from rollview.algebra import facts
 from rollview.algebra.relation import Aggregate, Filter, Generate, Project, Relation, Scan, Window, keep, walk
-from rollview.algebra.scalar import col
+from rollview.algebra.scalar import Scalar, col, conjunction
 from rollview.deltas.states import States, arguments_of, states_of
 from rollview.frontend.normalise import pull_up_projections
-from rollview.names import hidden_key
+from rollview.names import hidden_column, hidden_key, order_column
+from rollview.plan.reserve import PLACE, SPARE, FirstRows, Reserve, first_rows, spelled
 
 if TYPE_CHECKING:
     from rollview.algebra.schema import Schema, Tables
@@ -39,6 +42,13 @@ class Extent:
     reader: Relation
     aggregate: Aggregate | None = None
     states: States | None = None
+    reserve: Reserve | None = None
+    """if the first of some rows are stored, as `rows` tells when they are derived, and up to a bound afterwards"""
+
+    @property
+    def followed(self) -> Relation:
+        """The relation whose changes are followed."""
+        return self.rows if self.reserve is None else self.reserve.source
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -76,11 +86,16 @@ class Extent:
 
 
 def extent_of(definition: Relation, output: Schema, tables: Tables, typer: Typer) -> Extent:
-    """An aggregate at the top is stored as states; anything else as rows, by key where one is known."""
+    """An aggregate at the top is stored as states; anything else as rows, by key where one is known.
+
+    Of the first rows in an order some more are stored than are shown.
+    """
     top = core(definition)
     if isinstance(top, Aggregate):
         return aggregate_extent(top, definition, output, typer)
-    return rows_extent(definition, output, tables)
+    first = first_rows(definition)
+    found = first_rows_extent(first, output, tables, typer) if first is not None else None
+    return found or rows_extent(definition, output, tables)
 
 
 def core(node: Relation) -> Relation:
@@ -108,6 +123,60 @@ def rows_extent(definition: Relation, output: Schema, tables: Tables) -> Extent:
     if found is None:
         return Extent(Kind.BAG, rows, rows.names, reader)
     return Extent(Kind.KEYED, rows, tuple(key), reader)
+
+
+def first_rows_extent(first: FirstRows, output: Schema, tables: Tables, typer: Typer) -> Extent | None:
+    """The rows below the window; its function, and what selects by it, are computed by the reader.
+
+    None if a bound in their order cannot be written down.
+    """
+    source = first.window.source
+    columns = StoredColumns(first.place)
+    shown = tuple(
+        (c.name, columns.over(e) if first.place in e.columns else columns.value(e, c.name))
+        for c, (_, e) in zip(output, first.columns, strict=True)
+    )
+    order = [columns.ordered(o, n) for n, o in enumerate(first.function.args["order"].expressions)]
+    predicate = conjunction(columns.over(p) for p in first.predicates)
+    assert predicate is not None
+    found = facts.key(source, tables)
+    key = tuple(str(columns.value(col(k), hidden_key(k)).column) for k in found or ())
+    rows = Project(source, tuple(columns.all.items()))
+    types = {c.name: c.type for c in typer.relation(rows)}
+    bounded = spelled(order, [types[o.this.name] for o in order])
+    if not bounded:
+        return None
+    function = first.function.copy()
+    function.set("order", exp.Order(expressions=order))
+    numbered = Window(stored(rows.names), ((PLACE, Scalar(function)),))
+    reader = Project(Filter(numbered, predicate), shown)
+    reserve = Reserve(rows, bounded, first.needed, max(SPARE, first.needed))
+    if found is None:
+        return Extent(Kind.BAG, reserve.chosen(rows), rows.names, reader, reserve=reserve)
+    return Extent(Kind.KEYED, reserve.chosen(rows), key, reader, reserve=reserve)
+
+
+class StoredColumns:
+    """The columns that are stored, each expression once; `place` is computed by the reader."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        self.all: dict[str, Scalar] = {}
+
+    def value(self, expression: Scalar, name: str) -> Scalar:
+        """The stored column that holds an expression, by the given name if it is a new one."""
+        found = next((n for n, e in self.all.items() if e == expression), name)
+        self.all[found] = expression
+        return col(found)
+
+    def over(self, expression: Scalar) -> Scalar:
+        """An expression over what is stored."""
+        read = {c: self.value(col(c), hidden_column(c)) for c in sorted(expression.columns - {self.place})}
+        return expression.substitute({**read, self.place: col(PLACE)})
+
+    def ordered(self, ordered: exp.Ordered, number: int) -> exp.Ordered:
+        key = self.value(Scalar(ordered.this), order_column(number))
+        return exp.Ordered(**{**ordered.args, "this": key.tree})
 
 
 def aggregate_extent(node: Aggregate, definition: Relation, output: Schema, typer: Typer) -> Extent:

@@ -19,6 +19,7 @@ from rollview.rules.outer_change import outer_change
 if TYPE_CHECKING:
     from rollview.algebra.schema import Tables
     from rollview.plan.compile import CompiledView
+    from rollview.plan.reserve import Bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +46,22 @@ class Maintenance:
 
 
 def maintain(
-    view: CompiledView, shapes: Shapes, base: Tables, *, foreign_keys: bool = True, naive: bool = False
+    view: CompiledView,
+    shapes: Shapes,
+    base: Tables,
+    *,
+    bound: Bound | None = None,
+    foreign_keys: bool = True,
+    naive: bool = False,
 ) -> Maintenance:
-    """The change of the extent for the given changes of its base tables; `naive` re-derives whatever is affected."""
+    """The change of the extent for the given changes of its base tables; `naive` re-derives whatever is affected.
+
+    `bound`: only rows up to there are stored (plan/reserve.py).
+    """
     extent = view.extent
+    stored = extent.followed
+    if extent.reserve is not None and bound is not None:
+        stored = Filter(stored, extent.reserve.within(bound))
     if extent.aggregate is not None and extent.states is not None:
         source = delta(extent.aggregate.source, shapes, base, foreign_keys=foreign_keys, naive=naive)
         if source.is_empty:
@@ -57,11 +70,12 @@ def maintain(
         table = aggregate_change(extent.aggregate, extent.states, source, grows=grows, always=always)
         rederives = always or (bool(extent.states.extremes) and not grows)
         return Maintenance(extent.kind, table.relation, inserts_only=False, rederives=rederives, always=always)
-    gain = outer_change(extent.rows, shapes, base) if extent.kind is Kind.KEYED and not naive else None
+    counts = extent.reserve is not None  # a change that may delete what is not there does not tell how many are left
+    gain = outer_change(stored, shapes, base) if extent.kind is Kind.KEYED and not naive and not counts else None
     if gain is not None and gain.key & set(extent.key):
         change = gain.change()
         return Maintenance(extent.kind, net(Signed(change)), inserts_only=False, may_miss=True, gross=change)
-    rows = delta(extent.rows, shapes, base, foreign_keys=foreign_keys, naive=naive)
+    rows = delta(stored, shapes, base, foreign_keys=foreign_keys, naive=naive)
     if rows.is_empty:
         return Maintenance(extent.kind, None, inserts_only=False)
     grows = only_grows(view, rows, shapes)

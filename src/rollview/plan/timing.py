@@ -48,6 +48,8 @@ def additive(extent: Extent) -> bool:
     """Does the sum of two changes of the extent carry it as far as both, one after the other?"""
     if extent.states is not None:
         return all(s.update is Update.ADD for s in extent.states.all)
+    if extent.reserve is not None:  # changes hold as long as their bound does
+        return False
     return not any(isinstance(n, OuterJoin) for n in walk(extent.rows))  # whose changes may delete what is not there
 
 

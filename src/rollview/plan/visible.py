@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from rollview.algebra.relation import (
     Aggregate,
+    AntiJoin,
     Filter,
     Function,
     Generate,
@@ -25,8 +26,9 @@ from rollview.algebra.relation import (
 )
 from rollview.algebra.scalar import Scalar, col, conjunction, equal, literal
 from rollview.deltas.signed import Signed, rows_as
+from rollview.frontend.sets import repeated
 from rollview.names import COUNT, PREFIX, TICK
-from rollview.plan.extent import EXTENT, Extent
+from rollview.plan.extent import EXTENT, Extent, Kind
 from rollview.plan.maintain import net
 from rollview.plan.rederive import CHANGED, matched, plain, unmatched
 from rollview.rules.subtract import BOTH_SIGNS
@@ -38,8 +40,13 @@ if TYPE_CHECKING:
 def view_delta(extent: Extent, *, may_miss: bool = False, replaced: bool = False) -> Signed:
     """Δ of the view's visible rows, from the change of its extent and the extent before it; not net.
 
-    `replaced`: the change holds the new rows of the changed groups, not what is added to them.
+    `replaced`: the change holds the new rows of the changed groups, not what is added to them. Where there is a reserve
+    it holds all the new rows.
     """
+    if extent.reserve is not None:
+        before, after = Scan(EXTENT, plain(extent.columns), State.BEFORE), Scan(CHANGED, plain(extent.columns))
+        sides = tuple(rows_as(read(extent.reader, rows), n) for rows, n in ((before, -1), (after, 1)))
+        return Signed(UnionAll(sides, (*extent.reader.names, COUNT)))
     if extent.states is None:
         changed: Relation = Scan(CHANGED, plain((*extent.columns, COUNT)))
         if may_miss:
@@ -62,6 +69,23 @@ def view_delta(extent: Extent, *, may_miss: bool = False, replaced: bool = False
         new = UnionAll((unmatched(before, CHANGED, extent.key), change), extent.columns)
     lost, gained = (rows_as(read(extent.reader, rows), n) for rows, n in ((old, -1), (supported(extent, new), 1)))
     return Signed(UnionAll((lost, gained), (*extent.reader.names, COUNT)))
+
+
+def changed_rows(extent: Extent) -> Relation:
+    """The stored rows after a signed change of them."""
+    before = Scan(EXTENT, plain(extent.columns), State.BEFORE)
+    change = Scan(CHANGED, plain((*extent.columns, COUNT)))
+    if extent.kind is Kind.BAG:
+        both = net(Signed(UnionAll((rows_as(before, 1), change), change.names)))
+        return keep(Generate(both, repeated(col(COUNT).tree), (f"{PREFIX}copy",)), extent.columns)
+    lost, gained = (
+        Filter(change, Scalar(sign(this=col(COUNT).tree, expression=exp.Literal.number(0))))
+        for sign in (exp.LT, exp.GT)
+    )
+    marked = tuple((f"{PREFIX}of_{k}", col(k)) for k in extent.key)
+    same = conjunction(equal(col(k), col(m)) for k, (m, _) in zip(extent.key, marked, strict=True))
+    stays = AntiJoin(before, Project(lost, marked), same or literal(True))
+    return UnionAll((stays, keep(gained, extent.columns)), extent.columns)
 
 
 def both_sides(extent: Extent, states: States) -> Relation:

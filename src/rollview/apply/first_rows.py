@@ -1,0 +1,107 @@
+"""Stored rows with a reserve (plan/reserve.py): what the extent's commit says of them.
+
+The bound, and how many rows there are, are committed with the rows, as a property of the snapshot, so they agree
+whatever process dies when. A commit that only rewrites files says nothing, and the one before it counts; if that one
+has expired, nobody knows the bound, and the rows are derived anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import sqlglot
+from pyiceberg.table.snapshots import Operation
+from sqlglot import exp
+
+from rollview.change import Change
+from rollview.frontend.dialect import SparkSQL
+from rollview.lake.arrow import literal
+from rollview.lake.lake import Lake, TableRef
+from rollview.names import COUNT, PROPERTY_RESERVE
+from rollview.plan.emit import emit, ident, sql
+from rollview.plan.extent import Extent, stored
+from rollview.plan.reserve import ROWS, Reserve, Stock
+
+CHOSEN = "__chosen"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Rows to store: a frame, the name by which SQL reads it, and what the commit says of them beside its tick."""
+
+    rows: Any
+    name: exp.Table
+    said: dict[str, str]
+
+
+@contextmanager
+def chosen(lake: Lake, reserve: Reserve, query: exp.Query, columns: Sequence[str]) -> Iterator[Chosen]:
+    """The rows of a query that chooses the first, with their bound."""
+    frame = lake.run(query).persist()
+    try:
+        name = lake.bind(CHOSEN, frame)
+        edge = lake.fetch(emit(reserve.edge(stored(tuple(columns))), lambda _: name.copy()))
+        yield Chosen(frame, name, said(stock(reserve, edge)))
+    finally:
+        lake.unbind([CHOSEN])
+        frame.unpersist()
+
+
+@contextmanager
+def computed(lake: Lake, extent: Extent, query: exp.Query) -> Iterator[tuple[Any, dict[str, str]]]:
+    """All rows to store, by the query of the extent's rows, and what their commit says of them beside its tick."""
+    if extent.reserve is None:
+        yield lake.run(query), {}
+        return
+    with chosen(lake, extent.reserve, query, extent.rows.names) as found:
+        yield found.rows, found.said
+
+
+def stock(reserve: Reserve, edge: pa.Table) -> Stock:
+    """From the last of the chosen rows."""
+    if not edge.num_rows:
+        return Stock(0, 0, None)
+    (last,) = edge.to_pylist()
+    bound = tuple(exp.null() if last[c] is None else literal(last[c]) for c in reserve.columns)
+    return Stock(last[ROWS], last[ROWS], bound if last[ROWS] >= reserve.wanted else None)
+
+
+def moved(lake: Lake, before: Stock, change: Change) -> Stock:
+    """After a change of the stored rows."""
+    if change.rows is not None:
+        total = pc.sum(change.rows.column(COUNT)).as_py()
+    else:
+        query = exp.select(exp.Sum(this=exp.Column(this=ident(COUNT)))).from_(change.name.copy())
+        total = lake.fetch(query).column(0)[0].as_py()
+    return replace(before, rows=before.rows + int(total or 0))
+
+
+def said(of: Stock) -> dict[str, str]:
+    bound = None if of.bound is None else [sql(value) for value in of.bound]
+    return {PROPERTY_RESERVE: json.dumps({"rows": of.rows, "derived": of.derived, "bound": bound})}
+
+
+def stock_at(lake: Lake, extent: TableRef, snapshot_id: int | None) -> Stock | None:
+    """What a snapshot says of its rows; None if it is not known."""
+    table = lake.load(extent)
+    while snapshot_id is not None and (snapshot := table.snapshot_by_id(snapshot_id)) and snapshot.summary:
+        text = snapshot.summary.additional_properties.get(PROPERTY_RESERVE)
+        if text is not None:
+            return read(text)
+        if snapshot.summary.operation is not Operation.REPLACE:
+            return None
+        snapshot_id = snapshot.parent_snapshot_id
+    return None
+
+
+def read(text: str) -> Stock:
+    plain = json.loads(text)
+    bound = plain.pop("bound")
+    values = None if bound is None else tuple(sqlglot.parse_one(value, dialect=SparkSQL) for value in bound)
+    return Stock(**plain, bound=values)
