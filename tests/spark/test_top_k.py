@@ -9,23 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyiceberg.table.snapshots import Operation
+from sqlglot import exp
 from tests.spark.shop import checked, refresh, rows
 
 import rollview
 from rollview import BadInput, Limits
-from rollview.apply.first_rows import stock_at
-from rollview.plan.reserve import FULL, USED
+from rollview.apply.first_rows import read, said, stock_at
+from rollview.lake.arrow import literal
+from rollview.names import PROPERTY_RESERVE
+from rollview.plan.emit import sql
+from rollview.plan.reserve import FULL, USED, Stock
 from rollview.propagate.versioned import Versioned
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
-    from sqlglot import exp
 
     from rollview import Warehouse
     from rollview.algebra.relation import Scan
-    from rollview.plan.reserve import Stock
 
 DEAREST = "SELECT id, shop, price FROM sales ORDER BY price DESC, id LIMIT 3"
 
@@ -207,6 +209,17 @@ VALUES: dict[str, list[Any]] = {
     "FLOAT": [float("nan"), 0.1, 0.2, 1e30, -1.5, 3.0, 7.25, -0.0, None],
     "BOOLEAN": [True, True, True, False, False, False, None, None],
 }
+
+
+def test_literals_mean_their_values(spark: SparkSession) -> None:
+    """Also after they were written into a commit and read again."""
+    values = [v for kind in VALUES.values() for v in kind if v is not None]
+    written = said(Stock(1, 1, tuple(literal(v) for v in values)))
+    bound = read(written[PROPERTY_RESERVE]).bound
+    assert bound is not None
+    query = exp.select(*(exp.alias_(tree, f"c{n}") for n, tree in enumerate(bound)))
+    (found,) = spark.sql(sql(query)).toArrow().to_pylist()
+    assert [(a, b) for a, b in zip(found.values(), values, strict=True) if a != b and a == a] == []
 
 
 ORDERS = ("v", "v DESC", "v NULLS LAST", "v DESC NULLS FIRST")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -205,6 +206,10 @@ def refuse_other_columns(given: Sequence[str], wanted: Sequence[str], table: str
         )
 
 
+SUBSTITUTED = re.compile(r"(?<=\$)(?=\{)")
+"""Spark puts variables in place of ${…} anywhere in a statement, also inside a string"""
+
+
 def literal(value: Any) -> exp.Expr:
     """A value as a SQL literal that has exactly its type."""
     match value:
@@ -217,6 +222,8 @@ def literal(value: Any) -> exp.Expr:
             return exp.cast(exp.Literal.string(value.isoformat()), "date")
         case float():
             return exp.cast(exp.Literal.string(repr(value)), "double")
+        case str() if len(parts := SUBSTITUTED.split(value)) > 1:
+            return exp.Anonymous(this="concat", expressions=[exp.Literal.string(part) for part in parts])
         case bool() | int() | str():
             return exp.convert(value)
     raise TypeError(type(value).__name__)
