@@ -54,6 +54,7 @@ VIEWS = {
     "with_ties_and_their_rank": "SELECT RANK() OVER (ORDER BY x) AS n, n + y AS m, x FROM u QUALIFY n < 4",
     "the_second": "SELECT id, b FROM r QUALIFY ROW_NUMBER() OVER (ORDER BY b DESC, id) = 2",
     "some_in_between": "SELECT id FROM r QUALIFY ROW_NUMBER() OVER (ORDER BY b, id) BETWEEN 2 AND 3 AND a > 0",
+    "of_no_column": "SELECT 1 AS one FROM u LIMIT 2",
     "nothing": "SELECT id FROM r ORDER BY id LIMIT 0",
 }
 

@@ -2,9 +2,9 @@
 
 row_number() over rows that tie, lag, a frame of ROWS: SQL leaves their values open, so two evaluations of the same
 view over the same tables may differ. Where a key shows that no two rows of a partition tie there is nothing to choose.
-Elsewhere the ORDER BY is completed: by the key of the rows if it is known, else by all their columns (rows that agree
-in all of them may change places without anybody noticing). The result is one of those that SQL allows, and the same one
-in every refresh and every recompute.
+Elsewhere the ORDER BY is completed: by the key of the rows if it is known, else by all their columns that are used
+(rows that agree in all of them may change places without anybody noticing). The result is one of those that SQL allows,
+and the same one in every refresh and every recompute.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from rollview.algebra import facts
-from rollview.algebra.relation import Relation, Window, rebuilt
+from rollview.algebra.relation import Filter, Project, Relation, Window, rebuilt
 from rollview.algebra.scalar import Scalar, col
 from rollview.frontend.refuse import function_name, not_yet
 from rollview.frontend.windows import called
@@ -40,16 +40,26 @@ class Ties:
         self.typer = typer
         self.found = False
 
-    def settled(self, node: Relation) -> Relation:
-        node = rebuilt(node, self.settled)
+    def settled(self, node: Relation, used: frozenset[str] | None = None) -> Relation:
+        """`used` are the columns that those above read; None: all of them."""
+        below: frozenset[str] | None = None
+        if isinstance(node, Project):
+            below = frozenset().union(*(e.columns for _, e in node.columns))
+        elif isinstance(node, Filter) and used is not None:
+            below = used | node.predicate.columns
+        node = rebuilt(node, lambda child: self.settled(child, below))
         if not isinstance(node, Window):
             return node
-        return Window(node.source, tuple((n, self.completed(w, node)) for n, w in node.columns))
+        names = node.source.names
+        if used is not None and len(node.columns) == 1:
+            names = tuple(n for n in names if n in used | node.columns[0][1].columns) or names
+        return Window(node.source, tuple((n, self.completed(w, node, names)) for n, w in node.columns))
 
-    def completed(self, window: Scalar, node: Window) -> Scalar:
+    def completed(self, window: Scalar, node: Window, names: tuple[str, ...]) -> Scalar:
+        """The window with an order in which only rows tie that agree in all the given columns."""
         key = facts.key(node.source, self.tables)
         tree = window.tree
-        settled = not depends_on_ties(tree) or settles(tree, node.source.names)
+        settled = not depends_on_ties(tree) or settles(tree, names)
         settled = settled or (key is not None and settles(tree, key))
         ordered = tree.args.get("order") or function_name(called(tree)) not in BY_PLACE
         if settled and ordered:  # Spark wants an order even where there is one row
@@ -65,7 +75,7 @@ class Ties:
         copy = tree.copy()
         order = copy.args.get("order") or exp.Order(expressions=[])
         given = {o.this.name for o in order.expressions if isinstance(o.this, exp.Column)}
-        for name in key or self.orderable(node):
+        for name in key or self.orderable(node, names):
             if name not in given:
                 order.append("expressions", exp.Ordered(this=col(name).tree, desc=False, nulls_first=True))
         if not copy.args.get("order") and copy.args.get("spec") is None and function_name(called(tree)) not in BY_PLACE:
@@ -73,16 +83,16 @@ class Ties:
         copy.set("order", order)
         return Scalar(copy)
 
-    def orderable(self, node: Window) -> tuple[str, ...]:
+    def orderable(self, node: Window, names: tuple[str, ...]) -> tuple[str, ...]:
         for column in self.typer.relation(node.source):
-            if any(mark in column.type for mark in UNORDERED):
+            if column.name in names and any(mark in column.type for mark in UNORDERED):
                 raise not_yet(
                     f"a window over rows with a {column.type}, which has no order,",
                     "RV-WINDOW-TIES",
                     None,
                     "order by a key, and declare it on the table",
                 )
-        return node.source.names
+        return names
 
 
 def depends_on_ties(window: exp.Expr) -> bool:
