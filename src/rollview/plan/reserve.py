@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rollview.algebra.relation import Filter, Project, Relation, Window, keep
+from rollview.algebra.relation import Aggregate, Filter, Project, Relation, Window, keep, walk
 from rollview.algebra.scalar import Scalar, col, conjuncts
 from rollview.frontend.refuse import function_name
 from rollview.frontend.windows import called
@@ -32,6 +32,8 @@ GROWTH = 8
 """the stored rows are cut back when they have become so many times more"""
 SPELLED = ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean", "string", "date", "timestamp")
 """types whose values can be written as literals"""
+MANY_GROUPS = 12
+"""over more inner aggregates the SQL of a change becomes so long that it takes too much time to compile"""
 PLACE, LAST, ROWS = f"{PREFIX}place", f"{PREFIX}last", f"{PREFIX}rows"
 USED, FULL = "RV-RESERVE-USED", "RV-RESERVE-FULL"
 
@@ -158,6 +160,8 @@ def first_rows(definition: Relation) -> FirstRows | None:
         return None
     place, window = node.columns[0]
     if function_name(called(window.tree)) not in ("row_number", "rank") or not window.tree.args.get("order"):
+        return None
+    if sum(isinstance(n, Aggregate) for n in walk(node)) > MANY_GROUPS:
         return None
     limits = [n for n in (limit(p.tree, place) for p in predicates) if n is not None]
     return FirstRows(top.columns, tuple(predicates), node, max(0, min(limits))) if limits else None
