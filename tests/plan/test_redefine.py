@@ -15,6 +15,7 @@ SALES = "SELECT city, SUM(price) AS total, COUNT(*) AS n FROM sales JOIN stores 
 ROWS = "SELECT sales.id, city, price FROM sales JOIN stores ON store = stores.id WHERE price > 10 AND region = 2"
 OUTER = "SELECT stores.id, city, price FROM stores LEFT JOIN sales ON store = stores.id"
 FIRST = "SELECT id, store, ROW_NUMBER() OVER (PARTITION BY store ORDER BY price, id) AS place FROM sales"
+TOP = "SELECT id, price FROM sales ORDER BY price DESC LIMIT 5"
 
 MEANS_THE_SAME = {
     "spaces, comments and case": (
@@ -72,6 +73,9 @@ IS_BUILT_ANEW = {
         "SELECT a.id, b.price FROM sales a JOIN sales b ON a.id = b.item",
     ),
     "a filter below a window": (FIRST, f"{FIRST} WHERE price > 10"),
+    "fewer first rows": (TOP, TOP.replace("LIMIT 5", "LIMIT 3")),
+    "first rows of another order": (TOP, TOP.replace("DESC", "ASC")),
+    "all rows for the first": (TOP, TOP.replace(" ORDER BY price DESC LIMIT 5", "")),
     "distinct rows": ("SELECT store FROM sales", "SELECT DISTINCT store FROM sales"),
     "a union without duplicates": (
         "SELECT store FROM sales UNION ALL SELECT id FROM stores",
