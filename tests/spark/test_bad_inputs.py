@@ -249,7 +249,7 @@ VIEWS: dict[str, tuple[Attempt, str]] = {
     "a_name_that_is_taken": (view("SELECT id FROM stores", name="By_City"), "RV-RELATION-EXISTS"),
     "a_table_replaced_by_a_view": (view("SELECT id FROM bag", name="stores", or_replace=True), "RV-RELATION-EXISTS"),
     "a_hostile_name": (view("SELECT id FROM stores", name="v`; DROP TABLE sales; --"), "RV-NAME"),
-    "a_view_of_itself": (view("SELECT city FROM by_city", name="by_city", or_replace=True), "RV-UNKNOWN-TABLE"),
+    "a_view_of_itself": (view("SELECT city FROM by_city", name="by_city", or_replace=True), "RV-VIEW-CYCLE"),
     "a_bad_replacement": (view("SELECT id / 0 AS x FROM stores", name="by_city", or_replace=True), "RV-DIVIDE-BY-ZERO"),
     "a_replacement_with_a_bad_policy": (
         view("SELECT id FROM stores", name="by_city", or_replace=True, policy="x"),
