@@ -31,6 +31,7 @@ from rollview.algebra.relation import (
     Values,
     Window,
     children,
+    is_empty,
 )
 from rollview.algebra.scalar import FOLDED, Scalar, conjunction, literal
 from rollview.errors import BrokenInvariant
@@ -261,7 +262,9 @@ class Emitter:
         return piece.select({n: piece.columns[n] for n in node.source.names} | windows)
 
     def union(self, node: UnionAll) -> exp.Query:
-        parts = [self.renamed(part, node.columns) for part in node.inputs]
+        parts = [self.renamed(part, node.columns) for part in node.inputs if not is_empty(part)]
+        if not parts:
+            return exp.select(*(exp.alias_(exp.null(), n, quoted=True) for n in node.columns)).where(exp.false())
         query: exp.Query = parts[0]
         for part in parts[1:]:
             query = exp.Union(this=query, expression=part, distinct=False)
