@@ -59,9 +59,14 @@ class Duck:
         statements = ["USE main"]
         for i, state in enumerate(self.states):
             statements += [f"DROP SCHEMA IF EXISTS s{i} CASCADE", f"CREATE SCHEMA s{i}"]
-            for name in self.subject.view.reads:
+            for name in self.tables():
                 statements += fill(f"s{i}", name, self.subject.tables[name].columns, state[name])
         self.connection.execute("; ".join(statements))
+
+    def tables(self) -> list[str]:
+        """Those that the view reads, and those that its text names although nothing of them is needed."""
+        text, reads = self.subject.sql, self.subject.view.reads
+        return [n for n in self.subject.tables if n in reads or re.search(rf"\b{re.escape(n)}\b", text, re.IGNORECASE)]
 
     def rows(self, node: Relation, since: int, upto: int) -> Bag:
         return self.run(self.text(node, since, upto))
