@@ -14,6 +14,7 @@ from tests.property.random_tables import PARENTS_FIRST, history
 from tests.rules.tables import by_name, table
 from tests.steps import rows
 
+from rollview.errors import NotYetSupported
 from rollview.plan import emit
 
 TABLES = {t.name: t for t in PARENTS_FIRST}
@@ -314,3 +315,12 @@ def test_seed(seed: int) -> None:
     check(case)
     for states in case.histories:
         check_on_duckdb(Subject.of(case.sql, case.tables), states, spans(states))
+
+
+def test_a_union_after_group_by_all_is_not_lost() -> None:
+    with pytest.raises(NotYetSupported) as caught:
+        Subject.of("SELECT COUNT(*) AS n, y FROM u GROUP BY ALL UNION (SELECT id, a FROM r)", TABLES)
+    assert caught.value.code == "RV-QUERY"
+    assert Subject.of(
+        "(SELECT COUNT(*) AS n, y FROM u GROUP BY ALL) UNION (SELECT id, a FROM r)", TABLES
+    ).view.reads == {"u", "r"}
