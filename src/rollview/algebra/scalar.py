@@ -7,7 +7,7 @@ A column reference is a quoted identifier without a table: column names are uniq
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -128,6 +128,7 @@ def is_operand(tree: exp.Expr) -> bool:
     return isinstance(tree, ATOMS) and not isinstance(tree, exp.Binary)
 
 
+@lru_cache(maxsize=4096)
 def col(name: str) -> Scalar:
     return Scalar(exp.Column(this=exp.Identifier(this=name, quoted=True)))
 

@@ -40,6 +40,8 @@ class SparkSQL(Spark):
     class Generator(SparkGenerator):
         # what other dialects have in a SELECT and Spark lacks is never here, and the search for it takes long
         TRANSFORMS: ClassVar = {kind: f for kind, f in SparkGenerator.TRANSFORMS.items() if kind is not exp.Select}
+        # Spark knows WITH inside a query; so nothing is searched for one to be moved
+        EXPRESSIONS_WITHOUT_NESTED_CTES: ClassVar = set()
 
         def table_sql(self, expression: exp.Table, sep: str = " AS ") -> str:
             """Values that are joined in parentheses keep their own."""

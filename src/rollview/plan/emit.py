@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
@@ -46,6 +47,7 @@ Bind = Callable[[Scan], exp.Table]
 """The table expression that a scan reads."""
 
 
+@lru_cache(maxsize=4096)
 def ident(name: str) -> exp.Identifier:
     return exp.Identifier(this=name, quoted=True)
 
