@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Limits:
     """A change of at most `small_rows` rows goes through the driver as Arrow; a larger one stays inside Spark.
 
-    A summary of at most `rewrite_bytes` is written anew, added up with its change in one pass.
+    An extent of at most `rewrite_bytes` is written anew in one pass, for a small change by the driver, without a job.
     A change that may touch at most `few_bytes` of an extent is one MERGE; otherwise matched rows and new rows go as two
     commits to a branch, which are published together. Both executors do the same; only the time differs.
     Inner groups of a view over at least `part_bytes` are stored as a part of it (plan/parts.py).

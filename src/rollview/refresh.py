@@ -267,11 +267,12 @@ class Refresh:
         known = KnownKeys(lambda table, state: versioned.deltas[table].part(state), self.sizes)
         small = versioned.small
         applier = self.applier(span)
+        updates = extent.states.updates if extent.states is not None else {}
         fused = plan.kind is Kind.AGGREGATE and not plan.rederives and not log.needed and applier.is_small()
-        if fused and extent.states is not None:
+        if fused and extent.states is not None and not (small and applier.fits_driver(updates)):
             with self.phase("apply"):
                 query = emit(restrict(versioned.clocked(plan.change), known), versioned.bind, lookups=small)
-                applied = applier.states(query, None, extent.key, extent.states.updates)
+                applied = applier.states(query, None, extent.key, updates)
         else:
             with self.phase("compute"):
                 change = self.computed(plan, known, versioned)

@@ -19,7 +19,7 @@ from rollview.catalog import ColumnInfo, ControlStore, Lease, Relation
 from rollview.catalog.stored import stored
 from rollview.errors import BadInput, SourceError
 from rollview.lake.arrow import arrow_type, parse_schema, parse_type
-from rollview.lake.lake import EXTENT_PROPERTIES, Lake, user_table
+from rollview.lake.lake import Lake, user_table
 from rollview.names import is_reserved
 from rollview.plan.compile import refuse_ungroupable
 from rollview.status import ready
@@ -90,7 +90,7 @@ class Registry:
             reached("create_table.registered")
             self.lake.create_log(target.log, schema)
             reached("create_table.logged")
-            self.lake.create_table(target.extent, schema, EXTENT_PROPERTIES)
+            self.lake.create_extent(target.extent, schema)
             reached("create_table.created")
             self.control.relations.set_state(name, "ready")
 

@@ -22,7 +22,7 @@ from rollview.frontend.refuse import bad
 from rollview.frontend.scalars import Scalars
 from rollview.frontend.time_filters import calls, clock_function
 from rollview.lake.jobs import JobCounter
-from rollview.lake.lake import EXTENT_PROPERTIES, LOG_PROPERTIES, Lake, columns_of
+from rollview.lake.lake import LOG_PROPERTIES, Lake, columns_of
 from rollview.lake.typer import SparkTyper
 from rollview.names import CLOCK, PROPERTY_PLAN, PROPERTY_TICK, PROPERTY_VIEW
 from rollview.plan.compile import CompiledView, check_output, compile_view
@@ -259,7 +259,7 @@ class Views:
         self.control.marks.record_extent(view.name, tick, commit.snapshot_id)
 
     def write(self, view: Stored, rows: Any, properties: Mapping[str, str], order: Sequence[str] = ()) -> None:
-        self.lake.create_table(view.extent, columns_of(rows), EXTENT_PROPERTIES)
+        self.lake.create_extent(view.extent, columns_of(rows))
         self.lake.overwrite(view.extent, rows, properties, order=order)
 
     def reader(self, view: Stored, compiled: CompiledView | None) -> exp.Query:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyiceberg.catalog.sql import SqlCatalog
 from sqlalchemy import delete
 
 import rollview
@@ -23,13 +24,16 @@ if TYPE_CHECKING:
 
     from rollview import Warehouse
 
-MERGED, BRANCH = Limits(rewrite_bytes=0), Limits(few_bytes=0, rewrite_bytes=0)
+MERGED, BRANCH, LARGE = Limits(rewrite_bytes=0), Limits(few_bytes=0, rewrite_bytes=0), Limits(small_rows=0)
 WAYS: dict[str, tuple[str, Limits]] = {
-    "appended": ("SELECT x FROM t", Limits()),
-    "rewritten": ("SELECT k, SUM(x) AS x FROM t GROUP BY k", Limits()),
+    "rows_on_the_driver": ("SELECT x, k FROM t", Limits()),
+    "states_on_the_driver": ("SELECT k, SUM(x) AS x FROM t GROUP BY k", Limits()),
+    "groups_on_the_driver": ("SELECT k, MAX(x) AS x FROM t GROUP BY k", Limits()),
+    "appended": ("SELECT x FROM t", MERGED),
+    "rewritten": ("SELECT k, SUM(x) AS x FROM t GROUP BY k", LARGE),
     "merged": ("SELECT k, SUM(x) AS x, COUNT(*) AS n FROM t GROUP BY k", MERGED),
     "branched": ("SELECT k, COUNT(*) AS n FROM t GROUP BY k", BRANCH),
-    "regrouped": ("SELECT k, MIN(x) AS x FROM t GROUP BY k", Limits()),
+    "regrouped": ("SELECT k, MIN(x) AS x FROM t GROUP BY k", LARGE),
 }
 
 
@@ -111,6 +115,23 @@ def test_a_merge_that_begins_late_is_not_published(
         commit(wh)
         late = lambda: taken_over(wh, lambda other: other.refresh(view))  # noqa: E731
         stalling(monkeypatch, Lake, moment, late, first=True)
+        with pytest.raises(SourceError) as caught:
+            wh.refresh(view)
+        assert "RV-CONFLICT" in told(caught.value) and caught.value.retryable
+        right(wh, view)
+
+
+@pytest.mark.parametrize(
+    ("kind", "moment"), [(Lake, "small_rows"), (Lake, "replace_small"), (SqlCatalog, "commit_table")]
+)
+@pytest.mark.parametrize("view", ["rows_on_the_driver", "states_on_the_driver", "groups_on_the_driver"])
+def test_what_the_driver_writes_late_is_not_committed(
+    path: Path, view: str, kind: type, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with rollview.open(path, limits=WAYS[view][1]) as wh:
+        commit(wh)
+        late = lambda: taken_over(wh, lambda other: other.refresh(view))  # noqa: E731
+        stalling(monkeypatch, kind, moment, late, first=True)
         with pytest.raises(SourceError) as caught:
             wh.refresh(view)
         assert "RV-CONFLICT" in told(caught.value) and caught.value.retryable

@@ -8,6 +8,7 @@ from itertools import pairwise
 from random import Random
 from typing import TYPE_CHECKING
 
+import pytest
 from tests.law import Subject
 from tests.property.random_tables import declared, history
 from tests.property.random_views.views import Views
@@ -16,6 +17,8 @@ from tests.steps import Rows, Step
 from rollview.rules.dispatch import Shape
 
 if TYPE_CHECKING:
+    from _pytest.mark.structures import ParameterSet
+
     from rollview.algebra.schema import Tables
 
 HISTORIES = 2
@@ -80,3 +83,9 @@ def seeds(normal: int) -> int:
     """How many seeds to run: for ROLLVIEW_CASES cases, or the normal number."""
     wanted = os.environ.get("ROLLVIEW_CASES")
     return -(-int(wanted) // HISTORIES) if wanted else normal
+
+
+def batches(normal: int, size: int) -> list[ParameterSet]:
+    """The numbers of the batches of seeds; `make check` runs the first."""
+    numbers = range(-(-seeds(normal) // size))
+    return [pytest.param(n, marks=pytest.mark.long if n else ()) for n in numbers]

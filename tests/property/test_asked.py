@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 from tests.law import Subject, plain
-from tests.property.cases import Case, seeds
+from tests.property.cases import Case, batches
 from tests.property.random_tables import history
 from tests.property.test_timed import Span
 
@@ -89,7 +89,7 @@ def totals(subject: Subject, delta: Counter[tuple[object, ...]]) -> Bag:
 
 
 @pytest.mark.parametrize("kind", DRIVERS)
-@pytest.mark.parametrize("batch", range(-(-seeds(60) // BATCH)))
+@pytest.mark.parametrize("batch", batches(60, BATCH))
 def test_random_views_from_tables_that_show_only_their_present(kind: str, batch: int) -> None:
     for seed in range(batch * BATCH, (batch + 1) * BATCH):
         check(seed, kind)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.law import Subject, plain
-from tests.property.cases import Case, check_states, seeds
+from tests.property.cases import Case, batches, check_states
 from tests.pure_typer import PureTyper
 from tests.steps import Rows, Step
 
@@ -60,7 +60,7 @@ class Parts:
         return result
 
 
-@pytest.mark.parametrize("batch", range(-(-seeds(100) // BATCH)))
+@pytest.mark.parametrize("batch", batches(100, BATCH))
 def test_a_view_over_its_parts_is_the_view(batch: int) -> None:
     split = 0
     for seed in range(batch * BATCH, (batch + 1) * BATCH):

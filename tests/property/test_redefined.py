@@ -11,7 +11,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 from tests.law import Subject
-from tests.property.cases import Case, seeds
+from tests.property.cases import Case, batches
 from tests.steps import Step
 
 from rollview.errors import RollviewError
@@ -128,7 +128,7 @@ def check(seed: int) -> Stays | None:
     return found.stays
 
 
-@pytest.mark.parametrize("batch", range(-(-seeds(100) // BATCH)))
+@pytest.mark.parametrize("batch", batches(100, BATCH))
 def test_kept_rows_answer_the_new_query(batch: int) -> None:
     met: Counter[Stays | None] = Counter()
     for seed in range(batch * BATCH, (batch + 1) * BATCH):

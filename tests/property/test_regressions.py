@@ -254,6 +254,7 @@ INTERPLAY = {
 VIEWS = {**FAILED, **SETS_AND_GENERATORS, **WINDOWS, **TIES, **SCALAR_SUBQUERIES, **LATERALS, **INTERPLAY, **JOINS}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sql", VIEWS.values(), ids=VIEWS)
 def test_view(sql: str) -> None:
     subject = Subject.of(sql, TABLES)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.duck import check_on_duckdb
 from tests.law import Subject, check_history
-from tests.property.cases import check_states, spans
+from tests.property.cases import batches, check_states, spans
 from tests.property.random_tables import PARENTS_FIRST, declared, history
 from tests.property.random_views.scope import INT
 from tests.property.random_views.views import Views
@@ -104,6 +104,7 @@ def test_time_filters_keep_the_law(sql: str) -> None:
         check_history(sql, TABLES, moving(rng, history(rng, 4)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sql", VIEWS.values(), ids=VIEWS.keys())
 def test_emitted_sql_keeps_the_law(sql: str) -> None:
     rng = Random(1)
@@ -125,7 +126,7 @@ class TimelyViews(Views):
         return f"({usual}) AND {timely}"
 
 
-@pytest.mark.parametrize("batch", range(4))
+@pytest.mark.parametrize("batch", batches(4 * BATCH, BATCH))
 def test_random_views(batch: int) -> None:
     filtered = 0
     for seed in range(batch * BATCH, (batch + 1) * BATCH):

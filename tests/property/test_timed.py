@@ -11,7 +11,7 @@ from sqlglot import exp
 from tests.apply_bags import added
 from tests.duck import bag, constant, database, duck_type, quoted
 from tests.law import Subject, plain
-from tests.property.cases import Case, seeds
+from tests.property.cases import Case, batches, seeds
 from tests.property.random_tables import history
 from tests.steps import Rows, Step, signed
 
@@ -90,7 +90,7 @@ def spans(seed: int) -> list[Span]:
     return [Span(subject, states) for states in (*case.histories, history(Random(seed), 6))]
 
 
-@pytest.mark.parametrize("batch", range(-(-seeds(100) // BATCH)))
+@pytest.mark.parametrize("batch", batches(100, BATCH))
 def test_any_tick_to_any_later_tick(batch: int) -> None:
     for seed in range(batch * BATCH, (batch + 1) * BATCH):
         for span in spans(seed):
@@ -99,7 +99,7 @@ def test_any_tick_to_any_later_tick(batch: int) -> None:
             span.check(change)
 
 
-@pytest.mark.parametrize("batch", range(-(-seeds(60) // BATCH)))
+@pytest.mark.parametrize("batch", batches(60, BATCH))
 def test_what_readers_of_an_aggregate_see_at_every_tick(batch: int) -> None:
     for seed in range(batch * BATCH, (batch + 1) * BATCH):
         for span in spans(seed):

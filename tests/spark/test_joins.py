@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 TABLES = {t.name: t for t in PARENTS_FIRST}
 VIEWS = 8
 RUNS = -(-int(os.environ.get("ROLLVIEW_CASES", VIEWS)) // VIEWS)
-EXECUTORS = (Limits(), Limits(few_bytes=0), Limits(small_rows=0))
+EXECUTORS = (Limits(), Limits(few_bytes=0, rewrite_bytes=0), Limits(small_rows=0))
 
 
 @pytest.mark.parametrize("seed", range(RUNS))

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 EXECUTORS = {
     "driver": Limits(),
-    "driver_to_branch": Limits(few_bytes=0),
+    "merge": Limits(rewrite_bytes=0),
+    "driver_to_branch": Limits(few_bytes=0, rewrite_bytes=0),
     "spark": Limits(small_rows=0),
-    "spark_to_branch": Limits(small_rows=0, few_bytes=0),
+    "spark_to_branch": Limits(small_rows=0, few_bytes=0, rewrite_bytes=0),
     "parts": Limits(part_bytes=0),
 }
 VIEWS = 6

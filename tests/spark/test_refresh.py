@@ -34,6 +34,11 @@ PAIRS = "SELECT a.price, b.price AS other FROM sales a JOIN sales b ON a.store_i
 VIEWS = {"city_sales": CITY_SALES, "big_sales": BIG_SALES, "cities": CITIES, "pairs": PAIRS}
 """an aggregate, rows with a key, a bag, and a self-join as a bag"""
 
+WAYS = [
+    Limits(few_bytes=0, rewrite_bytes=0),
+    Limits(small_rows=0),
+    Limits(small_rows=0, few_bytes=0, rewrite_bytes=0),
+]
 RECURSIVE = RECURSION + "SELECT city, n FROM stores CROSS JOIN r"
 
 
@@ -253,7 +258,7 @@ def test_a_failed_refresh_changes_nothing_and_is_recorded(wh: Warehouse) -> None
 
 def test_both_executors_and_a_branch_take_turns_on_one_view(wh: Warehouse) -> None:
     names = list(VIEWS)
-    for turn, limits in enumerate([Limits(few_bytes=0), Limits(small_rows=0), Limits(small_rows=0, few_bytes=0)]):
+    for turn, limits in enumerate(WAYS):
         other = rollview.open(wh.path, limits=limits)
         with other.transaction() as tx:
             tx.upsert("sales", [sale(i, "55.00") for i in range(5 + turn)] + [sale(900 + turn)])

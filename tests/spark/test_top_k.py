@@ -69,7 +69,7 @@ def delete(wh: Warehouse, *ids: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "limits", [Limits(), Limits(small_rows=0), Limits(few_bytes=0)], ids=["small", "large", "branch"]
+    "limits", [Limits(), Limits(small_rows=0), Limits(few_bytes=0, rewrite_bytes=0)], ids=["small", "large", "branch"]
 )
 def test_deletions_of_shown_rows_rarely_derive_anew(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: Limits

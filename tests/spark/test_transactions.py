@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from rollview import Warehouse
 
+WAYS = [Limits(), Limits(few_bytes=0, rewrite_bytes=0), Limits(small_rows=0, few_bytes=0, rewrite_bytes=0)]
+
 
 @pytest.fixture(scope="module")
 def wh(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warehouse]:
@@ -150,7 +152,7 @@ def test_every_shape_of_data(wh: Warehouse) -> None:
     assert found[102] == ("upserted", Decimal("1.00")) and len(found) == 12
 
 
-@pytest.mark.parametrize("limits", [Limits(), Limits(few_bytes=0), Limits(small_rows=0, few_bytes=0)], ids=str)
+@pytest.mark.parametrize("limits", WAYS, ids=str)
 def test_some_copies_of_a_row_are_deleted_from_a_bag(wh: Warehouse, limits: Limits) -> None:
     """A large delete once counted every copy as often as it was deleted."""
     name = f"bag_{limits.small_rows}_{limits.few_bytes}"

@@ -125,7 +125,7 @@ def test_a_change_that_cancels_out_below_is_no_change_above(wh: Warehouse) -> No
 
 
 def test_the_log_of_a_large_change_is_written_by_spark(wh: Warehouse) -> None:
-    large = rollview.open(wh.path, limits=Limits(small_rows=0, few_bytes=0))
+    large = rollview.open(wh.path, limits=Limits(small_rows=0, few_bytes=0, rewrite_bytes=0))
     for _ in range(2):
         with large.transaction() as tx:
             tx.update("sales", set={"price": "price + 1"})

@@ -59,12 +59,13 @@ def fold_tick(lake: Lake, stored: Stored, tick: int, change: TableChange, limits
     small = change.inserted + change.deleted <= limits.small_rows
     try:
         found = read(lake, stored, tick, columns, small=small, netted=bool(change.deleted))
-        if not change.deleted:
+        if not small and not change.deleted:
             gained = applier.selected(found, columns)
-            lake.append(stored.extent, gained, properties, order=order, spread=not small, after=after)
+            lake.append(stored.extent, gained, properties, order=order, spread=True, after=after)
             return
+        keyed = stored.base.key is not None
         key = stored.base.key or tuple(columns)
-        applier.rows(found, key, columns, unique=stored.base.key is not None, inserts_only=False, order=order)
+        applier.rows(found, key, columns, unique=keyed, inserts_only=not change.deleted, order=order)
     finally:
         lake.unbind([FOLDING])
 

@@ -1,20 +1,23 @@
 """Merging a change into an extent.
 
-One MERGE where the rows it may touch are few: the extent is small, or key bounds leave little of it. Otherwise an
-upsert would shuffle the whole extent, so matched rows and new rows go as two commits. Either way they go to a branch
-that begins at the snapshot which the change fits, and one fast-forward publishes them: if another process has written
-since, main is not where the branch began, and nothing is applied.
+On the driver, by one commit and no Spark job, where the extent and the change are small (small.py).
+
+Otherwise one MERGE where the rows it may touch are few: the extent is small, or key bounds leave little of it. Where
+they are many an upsert would shuffle the whole extent, so matched rows and new rows go as two commits. Either way they
+go to a branch that begins at the snapshot which the change fits, and one fast-forward publishes them: if another
+process has written since, main is not where the branch began, and nothing is applied.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from rollview.apply import small
 from rollview.apply.rewrite import replace_groups, rewrite_states
 from rollview.capture.net import row_codes
 from rollview.change import Applied, Change
@@ -83,10 +86,48 @@ class Applier:
         read = bytes_near(self.lake.load(self.extent), key[0], rows.column(key[0]), ordered=ordered)
         return read <= self.limits.few_bytes
 
+    # --- on the driver --------------------------------------------------------------------------------
+
+    def fits_driver(self, updates: Updates) -> bool:
+        """Is the extent so small, and of such columns, that no Spark is needed to change it?"""
+        if self.size() > self.limits.rewrite_bytes:
+            return False
+        schema = self.lake.small_schema(self.extent)
+        return schema is not None and small.fits(schema, updates)
+
+    def driven(
+        self,
+        rows: pa.Table | None,
+        updates: Updates,
+        order: Sequence[str],
+        made: Callable[[pa.Table, pa.Table], tuple[pa.Table, Applied]],
+    ) -> Applied | None:
+        """The extent as it is made of itself and of the change; None if that is for Spark to do."""
+        if rows is None or not self.fits_driver(updates):
+            return None
+        self.unmoved()
+        old = self.lake.small_rows(self.extent)
+        try:
+            new, applied = made(old, small.conformed(rows, old.schema))
+        except pa.ArrowException:  # a value too large for its column, for which Spark has the words
+            return None
+        if order:
+            new = new.sort_by([(c, "ascending") for c in order])
+        self.lake.replace_small(self.extent, new, self.properties, after=self.after)
+        return applied
+
     # --- aggregates -----------------------------------------------------------------------------------
 
     def states(self, source: exp.Expr, rows: pa.Table | None, key: Sequence[str], updates: Updates) -> Applied:
         """V ⊔ □V. `source` is a query (fused: computed inside the statement) or a bound change."""
+        done = self.driven(
+            rows,
+            updates,
+            key,
+            lambda old, change: small.merged_states(old, change, key, updates, keep_empty=not key),
+        )
+        if done is not None:
+            return done
         if self.size() <= self.limits.rewrite_bytes:
             return rewrite_states(
                 self.lake,
@@ -102,6 +143,14 @@ class Applier:
 
     def groups(self, change: Change, key: Sequence[str], columns: Sequence[str]) -> None:
         """The rows of the change take the place of the groups with the same key; `__count` 0 deletes them."""
+        done = self.driven(
+            change.rows,
+            {},
+            key,
+            lambda old, groups: (small.replaced_groups(old, groups, key, keep_empty=not key), Applied(0, 0, 0)),
+        )
+        if done is not None:
+            return
         if self.size() <= self.limits.rewrite_bytes:
             replace_groups(
                 self.lake,
@@ -165,6 +214,10 @@ class Applier:
         order: Sequence[str] = (),
     ) -> Applied:
         """Signed rows into a keyed or bag extent, new ones sorted by `order`."""
+        same = key if unique else columns
+        done = self.driven(change.rows, {}, order, lambda old, rows: small.changed_rows(old, rows, same))
+        if done is not None:
+            return done
         if inserts_only:
             return self.append(change, columns, order)
         near = regions(change.rows, key) if change.rows is not None else {}

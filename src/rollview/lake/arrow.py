@@ -33,6 +33,11 @@ SIMPLE: dict[type[t.DataType], pa.DataType] = {
 }
 
 
+PLAIN = re.compile(
+    r"boolean|tinyint|smallint|int|bigint|float|double|decimal\(.*\)|string|binary|date|timestamp(_ntz)?"
+)
+
+
 def arrow_type(type_: t.DataType) -> pa.DataType:
     """Arrow's type for one of Spark's, as Iceberg stores it (tinyint and smallint widen to int)."""
     match type_:
@@ -50,6 +55,11 @@ def arrow_type(type_: t.DataType) -> pa.DataType:
         raise BadInput(
             f"the type {type_.simpleString()} cannot be stored", code="RV-COLUMN-TYPE", hint="cast it to another type"
         ) from None
+
+
+def is_plain(type_: str) -> bool:
+    """A type without parts, which every version of Iceberg's format has."""
+    return bool(PLAIN.fullmatch(type_))
 
 
 def arrow_schema(columns: Schema) -> pa.Schema:

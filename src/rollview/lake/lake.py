@@ -19,7 +19,9 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.io.pyarrow import write_file
 from pyiceberg.manifest import ManifestContent
+from pyiceberg.table import WriteTask
 from pyspark.sql import DataFrame, DataFrameWriterV2, Observation, SparkSession
 from pyspark.sql import functions as F
 from sqlglot import exp
@@ -27,7 +29,7 @@ from sqlglot import to_table as parse_table
 
 from rollview.algebra.schema import Column, Schema
 from rollview.errors import BadInput, SourceError
-from rollview.lake.arrow import literal, refuse_other_columns
+from rollview.lake.arrow import is_plain, literal, refuse_other_columns
 from rollview.lake.errors import conflict, translated
 from rollview.lake.pointer import metadata_pointer
 from rollview.lake.session import CATALOG
@@ -67,6 +69,8 @@ EXTENT_PROPERTIES = {
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "20",
 }
+SMALL_FORMAT, MERGED_FORMAT = 2, 3
+"""what pyiceberg writes; and where a MERGE marks the rows that it deletes by one bitmap for each file"""
 BRANCHES = "rollview_apply"
 MANY_BRANCHES = 20
 """of processes that are gone; `maintain` drops them before there are so many"""
@@ -220,6 +224,11 @@ class Lake:
             )
         )
 
+    def create_extent(self, ref: TableRef, columns: Schema) -> None:
+        """A table for stored rows: while it is small the driver writes it anew; the first MERGE lifts its format."""
+        version = SMALL_FORMAT if all(is_plain(c.type) for c in columns) else MERGED_FORMAT
+        self.create_table(ref, columns, EXTENT_PROPERTIES | {"format-version": str(version)})
+
     def create_log(self, ref: TableRef, columns: Schema) -> None:
         stored = (*columns, Column(COUNT, "bigint"), Column(TICK, "bigint"))
         self.create_table(ref, stored, LOG_PROPERTIES)
@@ -293,6 +302,33 @@ class Lake:
         table = self.load(ref)
         with translated("gather"):
             table.overwrite(table.scan().to_arrow().sort_by(order), snapshot_properties=dict(properties))
+
+    def small_schema(self, ref: TableRef) -> pa.Schema | None:
+        """The columns of a table that pyiceberg can write anew; None if it cannot."""
+        table = self.load(ref)
+        return table.schema().as_arrow() if table.metadata.format_version == SMALL_FORMAT else None
+
+    def small_rows(self, ref: TableRef) -> pa.Table:
+        """All rows of a small table, without a Spark job."""
+        table = self.load(ref)
+        return table.scan().to_arrow().cast(table.schema().as_arrow())
+
+    def replace_small(
+        self, ref: TableRef, rows: pa.Table, properties: Mapping[str, str], after: int | None = None
+    ) -> None:
+        """Replace all rows by one file, by pyiceberg, in one commit; only for format v2."""
+        table = self.unmoved(ref, after)
+        task = WriteTask(uuid4(), 0, table.schema(), rows.combine_chunks().to_batches())
+        plain = table.metadata.model_copy(update={"properties": {}})  # of those for Spark it warns on every write
+        with (
+            translated("replace"),
+            table.transaction() as change,
+            change.update_snapshot(snapshot_properties=dict(properties)).overwrite() as files,
+        ):
+            for there in table.scan().plan_files():
+                files.delete_data_file(there.file)
+            for made in write_file(table.io, plain, iter([task] if rows.num_rows else [])):
+                files.append_data_file(made)
 
     def append(
         self,
@@ -410,7 +446,13 @@ class Lake:
 
         Where it was published last, main often still is: then there is nothing to do.
         """
-        refs = self.load(ref).metadata.refs
+        metadata = self.load(ref).metadata
+        if metadata.format_version < MERGED_FORMAT:
+            version = exp.EQ(
+                this=exp.Literal.string("format-version"), expression=exp.Literal.string(str(MERGED_FORMAT))
+            )
+            self.run(" ".join(["ALTER TABLE", ref.quoted(), "SET TBLPROPERTIES", f"({sql(version)})"]))
+        refs = metadata.refs
         if self.branch in refs and refs[self.branch].snapshot_id == after:
             return
         if len(refs) > MANY_BRANCHES:

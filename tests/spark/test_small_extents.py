@@ -1,0 +1,111 @@
+"""A small extent is written by the driver; when it has grown, or has columns with parts, by Spark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.spark.shop import BIG_SALES, CITIES, CITY_SALES, add_sales, checked, open_shop, refresh
+
+import rollview
+from rollview import Limits
+from rollview.lake.jobs import JobCounter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+    from rollview import Warehouse
+
+VIEWS = {
+    "states": CITY_SALES,
+    "keyed": BIG_SALES,
+    "bag": CITIES,
+    "extremes": "SELECT city, MIN(price) AS p FROM sales JOIN stores USING (store_id) GROUP BY city",
+    "total": "SELECT SUM(price) AS p, COUNT(*) AS n FROM sales",
+}
+
+
+@pytest.fixture(scope="module")
+def wh(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warehouse]:
+    with open_shop(tmp_path_factory.mktemp("small")) as warehouse:
+        for name, sql in VIEWS.items():
+            warehouse.create_view(name, sql, policy="strict")
+        yield warehouse
+
+
+def files(wh: Warehouse, name: str) -> tuple[int, int]:
+    """The format of a relation's extent, and how many files it has."""
+    table = wh._lake.load(wh._stored(name).extent)
+    return table.metadata.format_version, len(list(table.scan().plan_files()))
+
+
+def test_the_driver_folds_a_small_commit(wh: Warehouse) -> None:
+    counter = JobCounter(wh.spark)
+    with counter.here():
+        add_sales(wh, 100, 101)
+        with wh.transaction() as tx:
+            tx.upsert("sales", [(100, 1, 1, "3.00")])
+    assert counter.count is not None and counter.count <= 4, "the keys are looked up"
+    assert files(wh, "sales") == (2, 1)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_small_view_is_applied_without_a_job(wh: Warehouse, view: str) -> None:
+    wh.refresh()
+    add_sales(wh, 200 + 10 * list(VIEWS).index(view))
+    report = refresh(wh, view)
+    stages = 2 if view == "extremes" else 1
+    assert report.jobs is not None and report.jobs <= stages + 2 and report.inserted + report.updated > 0, report
+    assert files(wh, view) == (2, 1)
+
+
+def test_everything_may_go_and_come_again(wh: Warehouse) -> None:
+    with wh.transaction() as tx:
+        tx.delete("sales", where="true")
+    wh.refresh()
+    checked(wh, *VIEWS)
+    assert files(wh, "states") == (2, 0)
+    add_sales(wh, 1, 2, 3)
+    wh.refresh()
+    checked(wh, *VIEWS)
+
+
+def test_what_has_grown_is_merged_and_stays_so(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("grown")
+    with open_shop(path) as wh:
+        for name, sql in VIEWS.items():
+            wh.create_view(name, sql, policy="strict")
+    for limits, version in ((Limits(), 2), (Limits(rewrite_bytes=0), 3), (Limits(), 3)):
+        with rollview.open(path, limits=limits) as wh:
+            add_sales(wh, wh.tick * 100)
+            with wh.transaction() as tx:
+                tx.update("sales", set={"price": "price + 1"}, where="sale_id < 3")
+            wh.refresh()
+            checked(wh, *VIEWS)
+            assert {files(wh, name)[0] for name in ("states", "keyed", "extremes", "total", "sales")} == {version}
+
+
+def test_columns_with_parts_are_spark_s(wh: Warehouse) -> None:
+    wh.create_view(
+        "lists", "SELECT store_id, SORT_ARRAY(COLLECT_SET(price)) AS p FROM sales GROUP BY store_id", policy="strict"
+    )
+    add_sales(wh, 300)
+    refresh(wh, "lists")
+    assert files(wh, "lists")[0] == 3
+
+
+def test_a_sum_that_overflows_is_refused_in_spark_s_words(wh: Warehouse) -> None:
+    wh.create_table("big", "k INT, x BIGINT")
+    with wh.transaction() as tx:
+        tx.insert("big", [(1, 2**63 - 1)])
+    wh.create_view("sums", "SELECT k, SUM(x) AS s FROM big GROUP BY k", policy="strict")
+    with wh.transaction() as tx:
+        tx.insert("big", [(1, 1)])
+    with pytest.raises(Exception, match="overflow") as caught:
+        wh.refresh("sums")
+    assert getattr(caught.value, "code", None) == "RV-OVERFLOW"
+    with wh.transaction() as tx:
+        tx.delete("big", where="x = 1")
+    refresh(wh, "sums")
