@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import reduce
+from random import Random
+
 import pytest
 from tests.law import check_delta, check_history
-from tests.rules.tables import BAGS, R, S, scalar, scan
+from tests.rules.tables import BAGS, R, S, by_name, scalar, scan, table
 from tests.steps import Step, rows
 
-from rollview.algebra.relation import Filter, Join, State, scans
+from rollview.algebra.relation import Filter, Join, Relation, Scan, State, children, scans
 
 BEFORE = rows(r=[(1, 1), (2, 1), (2, 1), (3, None), (4, 2)], s=[(1, 7), (1, 7), (None, 8), (3, 9)])
 AFTER = rows(r=[(1, 1), (2, 1), (3, None), (5, 3)], s=[(1, 7), (2, 6), (None, 8), (3, None)])
@@ -87,3 +91,35 @@ def test_self_joins(sql: str) -> None:
 )
 def test_forms_of_join(sql: str) -> None:
     check_history(sql, BAGS, [BEFORE, AFTER, rows(r=[], s=[]), BEFORE])
+
+
+VALUES = (1, 2, 3, None)
+LINKS = {
+    "chain": ("a_y = b_x", "b_y = c_x", "c_y = d_x"),
+    "ring": ("a_y = b_x", "b_y = c_x", "c_y = d_x", "d_y = a_x"),
+    "pairs": ("a_y = b_x", "c_y = d_x"),
+}
+
+
+def looked_up(node: Relation) -> list[str]:
+    """The tables that are read, as often as they are."""
+    return [node.table] if isinstance(node, Scan) else [t for child in children(node) for t in looked_up(child)]
+
+
+@pytest.mark.parametrize("moving", ["ab", "ac", "cd", "abc", "abd", "bcd"])
+@pytest.mark.parametrize("shape", LINKS)
+def test_inputs_that_stay_are_looked_up_once_for_all_that_move(shape: str, moving: str) -> None:
+    tables = by_name(*(table(t, "x, y") for t in "abcd"))
+    node = reduce(Join, (scan(tables[t]) for t in "abcd"))
+    node = Filter(node, scalar(" AND ".join([*LINKS[shape], "b_x + d_y < 6"])))
+    rng = Random(moving)
+
+    def some() -> list[tuple[object, ...]]:
+        return [(rng.choice(VALUES), rng.choice(VALUES)) for _ in range(6)]
+
+    for _ in range(10):
+        before = rows(**{t: some() for t in "abcd"})
+        change = check_delta(node, Step(tables, before, {**before, **rows(**{t: some() for t in moving})}))
+    apart = {"chain": ("ac", "abd"), "ring": ("ac",), "pairs": ("ac", "abc", "abd", "bcd")}[shape]
+    still = Counter(t for t in looked_up(change.relation) if t not in moving)
+    assert (set(still.values()) == {1}) == (moving not in apart), still

@@ -59,6 +59,18 @@ def assemble(
     With `keys`, `start` is a delta and the others are looked up from it: what is looked up by its whole key does not
     multiply rows, so it comes before what may.
     """
+    return assembled(start, others, predicates, keys, small=keys is not None)[0]
+
+
+def assembled(
+    start: Relation,
+    others: Mapping[int, Relation],
+    predicates: Sequence[Scalar],
+    keys: Mapping[int, Key] | None,
+    *,
+    small: bool,
+) -> tuple[Relation, bool]:
+    """As `assemble`, from a `small` start or not; and whether the result has no more rows than that."""
     waiting = list(predicates)
 
     def ready(names: tuple[str, ...]) -> Scalar | None:
@@ -73,7 +85,6 @@ def assemble(
 
     tree = filtered(start)
     left = dict(others)
-    small = keys is not None
     while left:
         given = looked_up(tree.names, waiting)
         i = nearest(tree.names, left, waiting, [j for j in left if is_given((keys or {}).get(j), given)])
@@ -81,7 +92,7 @@ def assemble(
         right = filtered(left.pop(i))
         tree = Join(tree, right, ready(tree.names + right.names), lookup=small)
         small = small and not grows
-    return tree
+    return tree, small
 
 
 def looked_up(names: tuple[str, ...], predicates: Sequence[Scalar]) -> set[str]:

@@ -59,7 +59,7 @@ _LOCAL: dict[str, str] = {
     "spark.sql.session.timeZone": "UTC",
     # Small changes: few tasks, no waiting, no re-planning (adaptive execution adds a job to tiny plans).
     "spark.sql.adaptive.enabled": "false",
-    "spark.sql.shuffle.partitions": str(2 * _CORES),
+    "spark.sql.shuffle.partitions": str(_CORES),
     "spark.default.parallelism": str(_CORES),
     "spark.locality.wait": "0s",
     # Without Hadoop's native library, its own local file system starts a chmod process for every file: eleven

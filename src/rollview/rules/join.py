@@ -11,7 +11,10 @@ there yet or not there any more, so both steps join to nothing. What is left of 
 stays (State.UPDATES), and while the other inputs change, P stands at *mid*: P' plus the rows still to be
 removed.
 
-Every step starts from the changed rows and looks the other inputs up from there (Barbier, Lemma 4.6).
+Every step starts from the changed rows and looks the other inputs up from there (Barbier, Lemma 4.6). Inputs that do
+not change are looked up once, for all steps together:
+
+    Δ(C ⋈ U) = ΔC ⋈ U      with C the join of the inputs that change, if conditions tie these to each other
 """
 
 from __future__ import annotations
@@ -19,14 +22,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rollview.algebra.block import Block, Key, assemble
+from rollview.algebra.block import Block, Key, assembled, looked_up
 from rollview.algebra.block import flatten as flatten
-from rollview.algebra.relation import Relation, keep, union
-from rollview.deltas.signed import Signed
+from rollview.algebra.relation import Relation, is_empty, keep, union
+from rollview.deltas.signed import Signed, nothing
 from rollview.names import COUNT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,25 +46,63 @@ class Input:
 
 def join_delta(block: Block, inputs: Sequence[Input], parents: Sequence[int]) -> Signed:
     """The law above. `parents` are the inputs that others refer to, the highest ancestors first."""
-    steps: list[Relation] = []
-    others = [i for i in range(len(inputs)) if i not in parents]
-    order = [*parents, *others]
+    changing = [i for i, given in enumerate(inputs) if not given.delta.is_empty]
+    if not 1 < len(changing) < len(inputs) or not tied(block, changing):
+        return Signed(stepwise(block, inputs, parents, range(len(inputs)))[0])
+    inner = within(block, changing)
+    core, small = stepwise(inner, inputs, parents, changing)
+    if is_empty(core):
+        return nothing(block.names)
+    rest = {i: given.after for i, given in enumerate(inputs) if i not in changing}
+    waiting = [c for c in block.conjuncts if c not in inner.conjuncts]
+    tree, _ = assembled(core, rest, waiting, {i: inputs[i].key for i in rest}, small=small)
+    return Signed(named(tree, block))
+
+
+def stepwise(
+    block: Block, inputs: Sequence[Input], parents: Sequence[int], chosen: Sequence[int]
+) -> tuple[Relation, bool]:
+    """What each of the chosen inputs contributes when it changes after those before it; and is that as few rows as the
+    changes have?"""
+    order = [*(i for i in parents if i in chosen), *(i for i in chosen if i not in parents)]
+    keys = {i: inputs[i].key for i in chosen}
+    steps, small = [], True
     for position, i in enumerate(order):
         delta = inputs[i].updates if i in parents else inputs[i].delta
         if delta.is_empty:
             continue
         done = set(order[:position])
         standing = {
-            j: (other.mid if j in parents else other.after) if j in done else other.before
-            for j, other in enumerate(inputs)
+            j: (inputs[j].mid if j in parents else inputs[j].after) if j in done else inputs[j].before
+            for j in chosen
             if j != i
         }
-        steps.append(driven(block, delta, standing, {j: other.key for j, other in enumerate(inputs)}))
-    return Signed(union(tuple(steps), (*block.names, COUNT)))
+        tree, few = assembled(delta.relation, standing, block.conjuncts, keys, small=True)
+        steps.append(named(tree, block))
+        small = small and few
+    return union(tuple(steps), (*block.names, COUNT)), small
 
 
-def driven(block: Block, delta: Signed, standing: dict[int, Relation], keys: Mapping[int, Key]) -> Relation:
-    """ΔRᵢ ⋈ the other inputs, nearest first."""
-    tree = assemble(delta.relation, standing, block.conjuncts, keys)
+def named(tree: Relation, block: Block) -> Relation:
     names = (*block.names, COUNT)
     return tree if tree.names == names else keep(tree, names)
+
+
+def within(block: Block, chosen: Sequence[int]) -> Block:
+    """Some inputs of a block, with the conditions that read nothing else."""
+    inputs = tuple(block.inputs[i] for i in chosen)
+    names = tuple(n for given in inputs for n in given.names)
+    return Block(inputs, tuple(c for c in block.conjuncts if c.columns <= set(names)), names)
+
+
+def tied(block: Block, chosen: Sequence[int]) -> bool:
+    """Do equalities lead from each of some inputs to all of them, without others in between?"""
+    reached, waiting = set(block.inputs[chosen[0]].names), [set(block.inputs[i].names) for i in chosen[1:]]
+    while waiting:
+        near = looked_up(tuple(reached), block.conjuncts)
+        found = [names for names in waiting if names & near]
+        if not found:
+            return False
+        waiting = [names for names in waiting if not names & near]
+        reached.update(*found)
+    return True
