@@ -18,6 +18,7 @@ OUT = Path("docs/bench.json")
 PARTS = {
     "example1": [["bench.example1", "10000000"]],
     "large": [["bench.example1", "100000000"]],
+    "growth": [["bench.growth", "10000000", "100000000"]],
     "tpch": [["bench.tpch", "1"]],
     "extreme": [["bench.extreme", "10000000"]],
     "one_row": [["bench.one_row", "200000"], ["bench.one_row", "2000000"]],
@@ -25,6 +26,7 @@ PARTS = {
     "propagate": [["bench.propagate", "100000"]],
     "contention": [["bench.contention", "100"]],
 }
+LARGE = ("large", "growth")
 RATIOS = ("example1", "large", "tpch")
 """the parts that compare a refresh with a recompute"""
 GROWTH = {"one_row": "one changed row in a join view", "outer": "new sales under two full outer joins"}
@@ -90,6 +92,9 @@ def show(results: dict[str, list[dict[str, Any]]]) -> None:
     for one in results.get("tpch", ()):
         keyed, free = (one["measured"][f"q3, no updates/{k}"]["seconds"] for k in ("refresh", "without foreign keys"))
         console.print(f"q3, no updates: without foreign keys {free / keyed:.1f} times as long")
+    for one in results.get("growth", ()):
+        for view, growth in one["growth"].items():
+            console.print(f"{view}: {growth:.2f} times as long under a tenfold table")
     for one in results.get("extreme", ()):
         near, far = (base_bytes(one["measured"], layout) for layout in ("by_group", "by_id"))
         console.print(f"one minimum deleted: {near:.3f} of a scan of two columns by group, else {far:.3f}")
@@ -114,9 +119,9 @@ def base_bytes(measured: dict[str, dict[str, Any]], layout: str) -> float:
 
 
 def main(arguments: list[str]) -> None:
-    wanted = [a for a in arguments if not a.startswith("-")] or [p for p in PARTS if p != "large"]
+    wanted = [a for a in arguments if not a.startswith("-")] or [p for p in PARTS if p not in LARGE]
     if "--large" in arguments:
-        wanted.append("large")
+        wanted += LARGE
     results: dict[str, list[dict[str, Any]]] = json.loads(OUT.read_text())["parts"] if OUT.exists() else {}
     for part in wanted:
         results[part] = run(part)

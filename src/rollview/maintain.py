@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from rollview.catalog import ControlStore
 from rollview.catalog.stored import Stored
-from rollview.lake.lake import Lake, TableRef
+from rollview.lake.lake import Lake
 from rollview.lake.predicates import at_most
+from rollview.lake.refs import TableRef
 from rollview.names import CLOCK, PROPERTY_ASKED, PROPERTY_EXACT, PROPERTY_SINCE, PROPERTY_TICK, TICK
 from rollview.report import Listing
 from rollview.retention import needs

@@ -18,34 +18,37 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from rollview.algebra.relation import Relation, State, scans
+from rollview.algebra.relation import Relation, scans
 from rollview.apply.compact import compact
 from rollview.apply.first_rows import chosen, computed, moved, said, stock_at
 from rollview.apply.log import ViewLog
 from rollview.apply.merge import Applier
+from rollview.below import Below
 from rollview.capture.net import summed
 from rollview.catalog import ControlStore, HistoryRow
 from rollview.catalog.held import held
-from rollview.catalog.stored import Stored, bytes_of
+from rollview.catalog.stored import Stored
 from rollview.change import Applied, Change
+from rollview.deltas.change_table import Updates
 from rollview.errors import RecomputeRefused, RollviewError
+from rollview.forecast import Forecast
 from rollview.lake.jobs import JobCounter
 from rollview.lake.lake import Lake
 from rollview.lake.regions import KnownKeys
 from rollview.limits import USUAL, Limits
 from rollview.names import PROPERTY_PLAN, PROPERTY_TICK, PROPERTY_VIEW
 from rollview.plan.compile import CompiledView
-from rollview.plan.cost import Estimate, Learned, Work, estimate, learn
+from rollview.plan.cost import Estimate
 from rollview.plan.emit import emit
 from rollview.plan.extent import Kind, stored
 from rollview.plan.maintain import Maintenance, maintain
 from rollview.plan.rederive import CHANGED
+from rollview.plan.region import Region
 from rollview.plan.reserve import FULL, USED, Stock
-from rollview.plan.restrict import restrict
+from rollview.plan.restrict import origins, restrict
 from rollview.plan.visible import changed_rows
 from rollview.propagate.settle import Settle
-from rollview.propagate.standing import stands
-from rollview.propagate.states import NONE, States
+from rollview.propagate.states import States
 from rollview.propagate.versioned import CompiledOf, Span, Versioned, nobody
 from rollview.propagate.view_delta import ViewDelta
 from rollview.report import Report
@@ -53,8 +56,6 @@ from rollview.steps import reached
 
 REDERIVE_AFTER = 200
 """incremental refreshes of a floating-point sum before it is derived anew"""
-WORTH = 16 * 1024 * 1024
-"""bytes of all tables; below, either way takes a moment that says nothing of the other, and the delta is kept"""
 CHANGE, AFTER = "__change", "__after"
 
 
@@ -81,10 +82,10 @@ class Refresh:
         self.policy = policy or str(view.definition["policy"])
         self.limits = limits
         self.compiled_of = compiled_of
+        self.below = Below(lake, control, relations, view)
         self.phases: dict[str, float] = {}
         self.jobs = JobCounter(lake.spark)
         self.predicted: Estimate | None = None
-        self.learned = Learned()
         self.delta_rows = 0
         self.rederived = 0
         """groups that were derived from the base tables"""
@@ -129,7 +130,7 @@ class Refresh:
 
     def step(self, span: Span) -> tuple[str, str | None, Applied]:
         log = ViewLog(self.lake, self.view, self.delta)
-        if not self.changed(span):
+        if not self.below.changed(span):
             return "none", None, self.unchanged(log, span)
         forced = self.forced_recompute(span)
         if forced is not None:
@@ -152,20 +153,16 @@ class Refresh:
                 return "incremental", None, self.unchanged(log, span)
             if any(versioned.lost(scan) for scan in plan.scans):
                 return "recompute", self.admitted("RV-SNAPSHOT-EXPIRED"), self.recompute(span)
-            self.predict(plan)
-            if self.policy == "auto" and (better := self.better_recomputed()) and not self.closed():
+            forecast = Forecast(self.lake, self.control, self.relations, self.view, self.compiled)
+            self.sizes = forecast.sizes
+            self.predicted, better = forecast.better(plan, self.delta_rows)
+            if self.policy == "auto" and better and not self.below.closed():
                 return "recompute", better, self.recompute(span)
             if self.compiled.extent.reserve is not None:
                 return "incremental", *self.first_rows(plan, stock, versioned, log, span)
             return "incremental", None, self.incremental(plan, versioned, log, span)
         finally:
             versioned.close()
-
-    def better_recomputed(self) -> str | None:
-        """Why a recompute is better than the delta, if it is."""
-        if self.predicted is not None and self.predicted.recompute_is_cheaper:
-            return "RV-CHEAPER"
-        return "RV-TRIED" if self.learned.tries else None
 
     def unchanged(self, log: ViewLog, span: Span) -> Applied:
         """The extent is right as it is."""
@@ -174,17 +171,6 @@ class Refresh:
             self.note(span.upto)
         return Applied(0, 0, 0)
 
-    def changed(self, span: Span) -> bool:
-        reads = self.reads()
-        if self.control.ticks.ticks_between(span.since, span.upto, [r.name for r in reads]):
-            return True
-        return any(self.moved(r, span) for r in reads if r.relation.kind == "view")
-
-    def moved(self, upstream: Stored, span: Span) -> bool:
-        """Did a view below change in the span, as far as is known?"""
-        before, after = (stands(self.control, upstream.name, t) for t in (span.since, span.upto))
-        return before is None or after is None or before.snapshot_id != after.snapshot_id
-
     def forced_recompute(self, span: Span) -> str | None:
         """Why this refresh cannot be incremental, if it cannot; strict views refuse instead."""
         reason: str | None = None
@@ -192,18 +178,18 @@ class Refresh:
             return "RV-POLICY-FULL"
         if self.compiled is None:
             reason = str(self.view.definition["recompute_reason"])
-        elif self.redefined_below(span):
+        elif self.below.redefined(span):
             reason = "RV-UPSTREAM-REDEFINED"
-        elif not all(self.is_known(r, t) for r in self.upstream_views() for t in (span.since, span.upto)):
+        elif not all(self.below.is_known(r, t) for r in self.below.views() for t in (span.since, span.upto)):
             reason = "RV-UPSTREAM-ELSEWHERE"
-        elif not all(self.follows(r, span) for r in self.upstream_views()):
+        elif not all(self.below.follows(r, span) for r in self.below.views()):
             reason = "RV-UPSTREAM-RECOMPUTED"
-        elif any(self.gap(r, span) for r in self.reads()):
+        elif any(self.below.gap(r, span) for r in self.below.all()):
             reason = "RV-SOURCE-GAP"
         elif (
             self.compiled.extent.states is not None and self.compiled.extent.states.floating and self.policy != "strict"
         ):
-            due = self.refreshes_since_recompute() >= REDERIVE_AFTER and not self.closed()
+            due = self.refreshes_since_recompute() >= REDERIVE_AFTER and not self.below.closed()
             reason = "RV-FLOAT-REDERIVE" if due else None
         return None if reason is None else self.admitted(reason)
 
@@ -216,39 +202,6 @@ class Refresh:
                 hint="use policy 'incremental' or 'auto', or refresh with a full policy",
             )
         return reason
-
-    def is_known(self, view: Stored, tick: int) -> bool:
-        """Can a view below be read at a tick, as it is stored or rolled there by its view delta?"""
-        if stands(self.control, view.name, tick) is not None:
-            return True
-        delta = ViewDelta(self.lake, self.control, view)
-        return delta.kept and tick in delta.reach(self.control.marks.mark(view.name).applied_tick or 0)
-
-    def follows(self, upstream: Stored, span: Span) -> bool:
-        """Is the change of a view below known over the span?"""
-        delta = ViewDelta(self.lake, self.control, upstream)
-        if delta.kept:
-            return delta.reach(span.since).high >= span.upto
-        return not self.gap(upstream, span)
-
-    def gap(self, below: Stored, span: Span) -> bool:
-        return any(span.holds(t) for t in below.definition.get("breaks", ()))
-
-    def redefined_below(self, span: Span) -> bool:
-        """Did a view below get another definition in the span?"""
-        views = [r.name for r in self.upstream_views()]
-        return bool(views and self.control.ticks.ticks_between(span.since, span.upto, views))
-
-    def closed(self) -> bool:
-        """Does the view read a table that cannot be read again?"""
-        return any(r.definition.get("access") == NONE for r in self.reads())
-
-    def upstream_views(self) -> list[Stored]:
-        return [r for r in self.reads() if r.relation.kind == "view"]
-
-    def reads(self) -> list[Stored]:
-        below = self.control.relations.dependencies_of(self.view.name)
-        return [self.relations[r.name.lower()] for r in below]
 
     def refreshes_since_recompute(self) -> int:
         rows = self.control.history.refreshes(self.view.name, limit=REDERIVE_AFTER)
@@ -268,11 +221,14 @@ class Refresh:
         small = versioned.small
         applier = self.applier(span)
         updates = extent.states.updates if extent.states is not None else {}
-        fused = plan.kind is Kind.AGGREGATE and not plan.rederives and not log.needed and applier.is_small()
-        if fused and extent.states is not None and not (small and applier.fits_driver(updates)):
+        near = origins(plan.change, extent.key, known)
+        if not log.needed and self.is_fused(plan, applier, updates, near, small=small):
             with self.phase("apply"):
                 query = emit(restrict(versioned.clocked(plan.change), known), versioned.bind, lookups=small)
-                applied = applier.states(query, None, extent.key, updates)
+                if updates:
+                    applied = applier.fused_states(query, extent.key, updates, near)
+                else:
+                    applied = applier.fused_rows(query, extent.key, extent.columns, near)
         else:
             with self.phase("compute"):
                 change = self.computed(plan, known, versioned)
@@ -306,6 +262,16 @@ class Refresh:
                     applied = settled
         self.merged(span)
         return applied
+
+    def is_fused(
+        self, plan: Maintenance, applier: Applier, updates: Updates, near: Mapping[str, Region], *, small: bool
+    ) -> bool:
+        """Is the change computed by the statement that applies it? Not if the driver can apply it without one."""
+        assert self.compiled is not None
+        if plan.rederives or plan.inserts_only or (small and applier.fits_driver(updates)):
+            return False
+        whole = plan.kind is Kind.AGGREGATE or (plan.kind is Kind.KEYED and small)
+        return whole and applier.takes_query(near, self.compiled.extent.key)
 
     def first_rows(
         self, plan: Maintenance, stock: Stock | None, versioned: Versioned, log: ViewLog, span: Span
@@ -397,7 +363,7 @@ class Refresh:
         assert self.compiled is not None
         extent = self.compiled.extent
         if plan.kind is Kind.AGGREGATE and extent.states is not None:
-            return applier.states(change.name, change.rows, extent.key, extent.states.updates)
+            return applier.states(change, extent.key, extent.states.updates)
         unique = plan.kind is Kind.KEYED
         return applier.rows(
             change, extent.key, extent.columns, unique=unique, inserts_only=plan.inserts_only, order=self.order
@@ -451,30 +417,6 @@ class Refresh:
         commit = self.lake.commit(self.view.extent)
         if commit is not None and commit.snapshot_id is not None:
             self.control.marks.record_extent(self.view.name, tick, commit.snapshot_id)
-
-    def predict(self, plan: Maintenance) -> None:
-        sizes = self.sizes = {
-            n: bytes_of(self.lake, self.relations[n]) for n in (self.compiled.reads if self.compiled else ())
-        }
-        read = plan.scans
-        if plan.always and self.compiled is not None:
-            read |= frozenset(scans(self.compiled.definition))
-        looked_up = sum(sizes.get(s.table, 0) for s in read if s.at in (State.BEFORE, State.AFTER))
-        extent = self.lake.bytes(self.view.extent)
-        merged = 0 if plan.inserts_only else min(extent, 40_000 * max(1, self.delta_rows))
-        work = Work(self.delta_rows, sum(sizes.values()), looked_up, extent, merged)
-        self.learned = self.history() if work.base_bytes >= WORTH else Learned()
-        self.predicted = estimate(work, self.learned)
-
-    def history(self) -> Learned:
-        """What past refreshes took, back to the creation; a view of the same name may have been before it."""
-        rows = self.control.history.refreshes(self.view.name)
-        made = next((i for i, r in enumerate(rows) if r.strategy == "create"), len(rows))
-        seen = [
-            [(r.predicted_cost, r.actual_cost) for r in rows[: made + 1] if r.strategy == strategy]
-            for strategy in ("incremental", "recompute", "create")
-        ]
-        return learn(*seen)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:

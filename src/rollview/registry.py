@@ -19,7 +19,8 @@ from rollview.catalog import ColumnInfo, ControlStore, Lease, Relation
 from rollview.catalog.stored import stored
 from rollview.errors import BadInput, SourceError
 from rollview.lake.arrow import arrow_type, parse_schema, parse_type
-from rollview.lake.lake import Lake, user_table
+from rollview.lake.lake import Lake
+from rollview.lake.refs import user_table
 from rollview.names import is_reserved
 from rollview.plan.compile import refuse_ungroupable
 from rollview.status import ready

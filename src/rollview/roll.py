@@ -90,11 +90,11 @@ class Roll(Refresh):
     @property
     def present(self) -> bool:
         """Does a table below show only its present?"""
-        return any(r.definition.get("access") == PRESENT for r in self.reads())
+        return any(r.definition.get("access") == PRESENT for r in self.below.all())
 
     def compensated(self, mark: int, upto: int, interval: Callable[[str], Interval | None], driver: str) -> list[Step]:
         assert self.compiled is not None
-        if not can_be_asked(summarised(self.compiled)) or self.upstream_views():
+        if not can_be_asked(summarised(self.compiled)) or self.below.views():
             raise BadInput(
                 f"{self.view.name} is not a join of tables, and one of them shows only its present",
                 code="RV-PRESENT-VIEW",
@@ -125,7 +125,7 @@ class Roll(Refresh):
         assert self.compiled is not None
         exact = self.exact
         self.delta_rows = 0
-        if not self.changed(span):
+        if not self.below.changed(span):
             step = Step(span.since, span.upto, exact=True, seconds=time.perf_counter() - clock)
             self.delta.nothing(step)
             return step
@@ -167,20 +167,22 @@ class Roll(Refresh):
 
     def refuse_gaps(self, span: Span) -> None:
         """Changes of tables that were never captured, and views below that have gone elsewhere."""
-        if any(self.gap(r, span) for r in self.reads() if r.relation.kind != "view"):
+        if any(self.below.gap(r, span) for r in self.below.all() if r.relation.kind != "view"):
             raise BadInput(
                 f"not all changes below {self.view.name} between ticks {span.since} and {span.upto} are known",
                 code="RV-SOURCE-GAP",
                 hint=f"wh.refresh({self.view.name!r})",
             )
-        if self.redefined_below(span):
+        if self.below.redefined(span):
             raise BadInput(
                 f"a view below {self.view.name} got another definition between ticks {span.since} and {span.upto}",
                 code="RV-UPSTREAM-REDEFINED",
                 hint=f"wh.refresh({self.view.name!r})",
             )
-        for below in self.upstream_views():
-            if not self.follows(below, span) or not all(self.is_known(below, t) for t in (span.since, span.upto)):
+        for below in self.below.views():
+            if not self.below.follows(below, span) or not all(
+                self.below.is_known(below, t) for t in (span.since, span.upto)
+            ):
                 raise BadInput(
                     f"{below.name} does not stand at ticks {span.since} and {span.upto}, or was recomputed in between",
                     code="RV-UPSTREAM-ELSEWHERE",

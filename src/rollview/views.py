@@ -22,7 +22,9 @@ from rollview.frontend.refuse import bad
 from rollview.frontend.scalars import Scalars
 from rollview.frontend.time_filters import calls, clock_function
 from rollview.lake.jobs import JobCounter
-from rollview.lake.lake import LOG_PROPERTIES, Lake, columns_of
+from rollview.lake.lake import Lake
+from rollview.lake.statements import columns_of
+from rollview.lake.tables import LOG_PROPERTIES
 from rollview.lake.typer import SparkTyper
 from rollview.names import CLOCK, PROPERTY_PLAN, PROPERTY_TICK, PROPERTY_VIEW
 from rollview.plan.compile import CompiledView, check_output, compile_view

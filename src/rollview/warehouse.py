@@ -27,7 +27,8 @@ from rollview.creation import Creation
 from rollview.errors import BadInput, BrokenInvariant, SourceError
 from rollview.frontend.references import respelled
 from rollview.frontend.time_filters import clock_columns
-from rollview.lake.lake import Lake, user_table
+from rollview.lake.lake import Lake
+from rollview.lake.refs import user_table
 from rollview.lake.session import check_session, local_session
 from rollview.lake.typer import SparkTyper
 from rollview.limits import USUAL, Limits

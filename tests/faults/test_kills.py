@@ -166,9 +166,8 @@ def test_a_refresh_killed_after_its_view_delta_goes_on_from_there(site: Site, cr
         follow(wh, "totals", "over")
 
 
-@pytest.mark.parametrize("limits", [USUAL, BRANCH], ids=["merge", "branch"])
 def test_first_rows_are_killed_with_and_without_a_reserve(
-    site: Site, crash: Ends, monkeypatch: pytest.MonkeyPatch, limits: Limits
+    site: Site, crash: Ends, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Bound and rows never disagree, also for the view above; both ways of a refresh are met."""
     monkeypatch.setattr("rollview.plan.extent.SPARE", 1)
@@ -185,8 +184,8 @@ def test_first_rows_are_killed_with_and_without_a_reserve(
             with wh.transaction() as tx:
                 tx.delete("r", where=f"id IN ({gone[0]}, {gone[1]})")
             site.r = {key: row for key, row in site.r.items() if key not in gone}
-        crash(step, lambda: site.open(limits).refresh("earliest"))
-        with site.open(limits) as wh:
+        crash(step, lambda: site.open(BRANCH).refresh("earliest"))
+        with site.open(BRANCH) as wh:
             follow(wh, "earliest", "above")
             reasons.add(wh.history("earliest", limit=1)[0]["reason"])
     with site.open() as wh:

@@ -138,7 +138,7 @@ def test_tidying_killed_anywhere_takes_nothing_that_is_needed(
 ) -> None:
     monkeypatch.setattr("rollview.maintain.FILES", 2)
     with place.open() as wh:
-        place.change(wh, VERSIONED, PRESENT, times=3)
+        place.change(wh, VERSIONED, PRESENT, times=2)
         wh.refresh()
         place.change(wh, VERSIONED, PRESENT, times=2)
         wh.propagate("joined", step=1)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rollview import Warehouse
 
 ROOT = Path(__file__).parents[2]
-SECONDS = float(os.environ.get("ROLLVIEW_LOAD_SECONDS", 40))
+SECONDS = float(os.environ.get("ROLLVIEW_LOAD_SECONDS", 20))
 PATIENCE = 180.0
 VIEWS = {
     "totals": "SELECT city, SUM(price) AS total, COUNT(*) AS n FROM sales JOIN stores USING (store) GROUP BY city",

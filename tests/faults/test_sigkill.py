@@ -39,7 +39,8 @@ from tests.faults.site import BRANCH, Site
 
 path, turn, step, work = sys.argv[1:]
 site = Site(Path(path), int(turn))
-wh = site.open(BRANCH if step in ("apply.matched", "apply.branch") else Limits(), driver_memory="1g")
+merged = step in ("apply.matched", "apply.branch", "compact.rewritten")
+wh = site.open(BRANCH if merged else Limits(), driver_memory="1g")
 if step == "compact.rewritten":
     compact.COMMITS, compact.FILES = 1, 2
 maintain.FILES = 2
@@ -74,7 +75,7 @@ STEPS = {
     "create": ("create_view.computed",),
 }
 COMMITTED = ("transaction.committed", "fold.merged", "transaction.folded")
-USUAL = ("transaction.committed", "capture.logged", "propagate.appended", "apply.matched", "maintain.unmarked")
+USUAL = ("transaction.committed", "propagate.appended", "apply.matched")
 KILLS = [(w, s) for w, steps in STEPS.items() for s in steps if s in USUAL or os.environ.get("ROLLVIEW_KILLS") == "all"]
 FOLLOWED = (*VIEWS, "now")
 

@@ -26,7 +26,7 @@ EXECUTORS = {
     "spark_to_branch": Limits(small_rows=0, few_bytes=0, rewrite_bytes=0),
     "parts": Limits(part_bytes=0),
 }
-VIEWS = 6
+VIEWS = 4
 REFRESH_AT = (1, 3)
 """the states at which views are refreshed: a small step, and a span of two ticks"""
 

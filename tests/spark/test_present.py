@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rollview import Warehouse
 
 KINDS = list(product(DRIVERS, VIEWS))
-HISTORIES = int(os.environ.get("ROLLVIEW_CASES", 4))
+HISTORIES = int(os.environ.get("ROLLVIEW_CASES", 2))
 WRITERS, COMMITS = 2, 2
 
 

@@ -13,6 +13,7 @@ from rollview.lake.jobs import JobCounter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -109,3 +110,33 @@ def test_a_sum_that_overflows_is_refused_in_spark_s_words(wh: Warehouse) -> None
     with wh.transaction() as tx:
         tx.delete("big", where="x = 1")
     refresh(wh, "sums")
+
+
+@pytest.mark.parametrize("view", ["rows", "groups"])
+def test_a_change_of_keys_that_lie_together_is_computed_by_its_merge(
+    spark: SparkSession, tmp_path: Path, view: str
+) -> None:
+    """The extent has a file for every commit; a MERGE that touches one of them takes its change as a query."""
+    sql = {
+        "rows": "SELECT sale_id, city, price FROM sales JOIN stores USING (store_id)",
+        "groups": "SELECT sale_id, city, SUM(price) AS total FROM sales JOIN stores USING (store_id) GROUP BY ALL",
+    }[view]
+    with open_shop(tmp_path, sales=0, limits=Limits(rewrite_bytes=0, few_bytes=9_000)) as wh:
+        wh.create_view("v", sql, policy="strict")
+        for first in range(0, 1600, 200):
+            add_sales(wh, *range(first, first + 200))
+            refresh(wh, "v")
+        assert wh._lake.bytes(wh._stored("v").extent) > 9_000
+        with wh.transaction() as tx:
+            tx.update("sales", set={"price": "price + 1", "store_id": "2"}, where="sale_id BETWEEN 210 AND 220")
+            tx.insert("sales", [(2000, 1, 1, "5.00")])
+        apart = refresh(wh, "v")
+        with wh.transaction() as tx:
+            tx.update("sales", set={"price": "price + 1"}, where="sale_id BETWEEN 410 AND 420")
+            tx.delete("sales", where="sale_id BETWEEN 430 AND 440")
+        near = refresh(wh, "v")
+        with wh.transaction() as tx:
+            tx.update("sales", set={"price": "price + 1"}, where="sale_id % 50 = 0")
+        far = refresh(wh, "v")
+    assert ["compute" in report.phases for report in (apart, near, far)] == [False, False, True]
+    assert (near.updated or near.inserted) == 11 and near.deleted >= 11

@@ -306,6 +306,7 @@ def test_a_column_that_is_called_like_the_clock(place: Place) -> None:
     assert [i for i, _ in rows(wh, "v")] == [2]
 
 
+@pytest.mark.parametrize("place", [Limits(rewrite_bytes=0)], ids=["files"], indirect=True)
 def test_a_moving_day_reads_two_days(place: Place) -> None:
     """On a table that is laid out by day, only the files of the day that comes and of the one that goes are read."""
     wh, time = place.wh, place.time

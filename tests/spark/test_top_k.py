@@ -172,7 +172,7 @@ def test_a_bound_that_nobody_knows_any_more(
     """Files are rewritten after the refresh, and the commit before that expires."""
     monkeypatch.setattr("rollview.apply.compact.COMMITS", 1)
     monkeypatch.setattr("rollview.apply.compact.FILES", 2)
-    with shop(tmp_path / "w") as wh:
+    with shop(tmp_path / "w", limits=Limits(rewrite_bytes=0)) as wh:
         wh.create_view("dearest", DEAREST, policy="strict")
         for turn in range(8):
             with wh.transaction() as tx:
@@ -225,8 +225,7 @@ def test_literals_mean_their_values(spark: SparkSession) -> None:
 ORDERS = ("v", "v DESC", "v NULLS LAST", "v DESC NULLS FIRST")
 
 
-@pytest.mark.parametrize("shift", [0, 2])
-def test_bounds_of_every_type(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shift: int) -> None:
+def test_bounds_of_every_type(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows go from the front one after the other, so that one value after the other becomes the bound."""
     monkeypatch.setattr("rollview.plan.extent.SPARE", 1)
     names = {f"v{number}": kind for number, kind in enumerate(VALUES)}
@@ -237,7 +236,7 @@ def test_bounds_of_every_type(spark: SparkSession, tmp_path: Path, monkeypatch: 
                 wh.create_table(f"of_{name}", f"id INT, v {kind}", key=["id"])
                 with wh.transaction() as tx:
                     tx.insert(f"of_{name}", list(enumerate(VALUES[kind])))
-                order = ORDERS[(number + shift) % len(ORDERS)]
+                order = ORDERS[number % len(ORDERS)]
                 wh.create_view(name, f"SELECT id FROM of_{name} ORDER BY {order} LIMIT 2", policy="strict")
             for turn in range(4):
                 with wh.transaction() as tx:

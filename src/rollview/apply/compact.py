@@ -12,7 +12,8 @@ from pyiceberg.table.snapshots import Operation
 
 from rollview.catalog import ControlStore
 from rollview.catalog.stored import Stored
-from rollview.lake.lake import Lake, TableRef
+from rollview.lake.lake import Lake
+from rollview.lake.refs import TableRef
 from rollview.steps import reached
 
 COMMITS = 16

@@ -22,7 +22,8 @@ from sqlglot import exp
 from rollview.change import Change
 from rollview.frontend.dialect import SparkSQL
 from rollview.lake.arrow import literal
-from rollview.lake.lake import Lake, TableRef
+from rollview.lake.lake import Lake
+from rollview.lake.refs import TableRef
 from rollview.names import COUNT, PROPERTY_RESERVE
 from rollview.plan.emit import emit, ident, sql
 from rollview.plan.extent import Extent, stored

@@ -22,8 +22,9 @@ from rollview.apply.rewrite import replace_groups, rewrite_states
 from rollview.capture.net import row_codes
 from rollview.change import Applied, Change
 from rollview.deltas.change_table import Update, Updates
-from rollview.lake.lake import Commit, Lake, TableRef
-from rollview.lake.regions import bytes_near, regions
+from rollview.lake.lake import Lake
+from rollview.lake.refs import Commit, TableRef
+from rollview.lake.regions import bytes_near, bytes_within, regions, whole_numbers
 from rollview.limits import USUAL, Limits
 from rollview.names import COUNT
 from rollview.plan.emit import ident
@@ -116,30 +117,55 @@ class Applier:
         self.lake.replace_small(self.extent, new, self.properties, after=self.after)
         return applied
 
+    # --- fused: the change is computed by the statement that applies it -------------------------------
+
+    def takes_query(self, near: Mapping[str, Region], key: Sequence[str]) -> bool:
+        """May the source of a MERGE be a query? If it touches only little of the extent, which is sorted by `key`."""
+        if self.is_small():
+            return True
+        region = near.get(key[0]) if key else None
+        ranges = whole_numbers(region) if region is not None else None
+        if region is None or ranges is None:
+            return False
+        return bytes_within(self.lake.load(self.extent), key[0], ranges, nulls=region.nulls) <= self.limits.few_bytes
+
+    def fused_rows(
+        self, query: exp.Query, key: Sequence[str], columns: Sequence[str], near: Mapping[str, Region]
+    ) -> Applied:
+        """Signed rows into a keyed extent."""
+        self.merge(merge_rows(self.extent.tree(), query, key, columns, insert=True, near=near))
+        return self.counted()
+
+    def fused_states(
+        self, query: exp.Query, key: Sequence[str], updates: Updates, near: Mapping[str, Region]
+    ) -> Applied:
+        """V ⊔ □V."""
+        if self.size() <= self.limits.rewrite_bytes:
+            return self.rewritten(query, key, updates)
+        self.merge(merge_states(self.extent.tree(), query, key, updates, keep_empty=not key, near=near))
+        return self.counted()
+
     # --- aggregates -----------------------------------------------------------------------------------
 
-    def states(self, source: exp.Expr, rows: pa.Table | None, key: Sequence[str], updates: Updates) -> Applied:
-        """V ⊔ □V. `source` is a query (fused: computed inside the statement) or a bound change."""
+    def states(self, change: Change, key: Sequence[str], updates: Updates) -> Applied:
+        """V ⊔ □V."""
         done = self.driven(
-            rows,
+            change.rows,
             updates,
             key,
-            lambda old, change: small.merged_states(old, change, key, updates, keep_empty=not key),
+            lambda old, rows: small.merged_states(old, rows, key, updates, keep_empty=not key),
         )
         if done is not None:
             return done
         if self.size() <= self.limits.rewrite_bytes:
-            return rewrite_states(
-                self.lake,
-                self.unmoved(),
-                source,
-                key,
-                updates,
-                self.properties,
-                keep_empty=not key,
-                after=self.after,
-            )
-        return self.merged_states(source, rows, key, updates)
+            return self.rewritten(change.name, key, updates)
+        return self.merged_states(change.name, change.rows, key, updates)
+
+    def rewritten(self, source: exp.Expr, key: Sequence[str], updates: Updates) -> Applied:
+        extent = self.unmoved()
+        return rewrite_states(
+            self.lake, extent, source, key, updates, self.properties, keep_empty=not key, after=self.after
+        )
 
     def groups(self, change: Change, key: Sequence[str], columns: Sequence[str]) -> None:
         """The rows of the change take the place of the groups with the same key; `__count` 0 deletes them."""

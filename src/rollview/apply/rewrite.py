@@ -12,7 +12,8 @@ from sqlglot import exp
 
 from rollview.change import Applied
 from rollview.deltas.change_table import Update, Updates
-from rollview.lake.lake import Lake, TableRef
+from rollview.lake.lake import Lake
+from rollview.lake.refs import TableRef
 from rollview.names import COUNT, PREFIX
 from rollview.plan.emit import FUNCTIONS, ident
 from rollview.plan.merge import SOURCE, TARGET, column, same_key

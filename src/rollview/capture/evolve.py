@@ -17,7 +17,8 @@ from rollview.capture.iceberg.types import Column
 from rollview.catalog import ColumnInfo, ControlStore, Relation
 from rollview.catalog.stored import Stored, stored
 from rollview.errors import SourceError
-from rollview.lake.lake import Lake, to_table
+from rollview.lake.lake import Lake
+from rollview.lake.refs import to_table
 from rollview.plan.emit import ident, sql
 from rollview.steps import reached
 

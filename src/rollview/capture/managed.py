@@ -23,8 +23,9 @@ from rollview.catalog import ControlStore, TableChange
 from rollview.catalog.stored import Stored
 from rollview.errors import BadInput, NotYetSupported
 from rollview.lake.arrow import arrow_schema, to_arrow
-from rollview.lake.lake import Lake, is_frame
+from rollview.lake.lake import Lake
 from rollview.lake.regions import regions
+from rollview.lake.statements import is_frame
 from rollview.names import COUNT, PROPERTY_TICK, TICK
 from rollview.plan.emit import ident, table
 from rollview.plan.merge import column

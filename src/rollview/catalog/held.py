@@ -11,7 +11,8 @@ from pyiceberg.table.snapshots import Operation, Snapshot
 from rollview.catalog import ControlStore, Extent, Mark
 from rollview.catalog.stored import Stored
 from rollview.errors import SourceError
-from rollview.lake.lake import Lake, TableRef
+from rollview.lake.lake import Lake
+from rollview.lake.refs import TableRef
 from rollview.names import PROPERTY_TICK
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from rollview.algebra.schema import BaseTable, Column, ForeignKey, Schema
 from rollview.catalog.relations import Relation
 from rollview.catalog.store import ControlStore
-from rollview.lake.lake import Lake, TableRef, engine_table, user_table
+from rollview.lake.lake import Lake
+from rollview.lake.refs import TableRef, engine_table, user_table
 from rollview.names import extent_table, log_table
 
 

@@ -78,11 +78,16 @@ def file_filter(column: str, values: pa.ChunkedArray) -> Predicate:
 
 def bytes_near(table: Table, column: str, values: pa.ChunkedArray, *, ordered: bool) -> float:
     """About how much is read of a table to find some values of a column, by which its rows may be ordered."""
-    files = [task.file for task in table.scan(row_filter=file_filter(column, values)).plan_files()]
     known = pc.drop_null(values)
-    if not ordered or not len(known) or not pa.types.is_integer(values.type):
-        return sum(file.file_size_in_bytes for file in files)
-    ranges = clusters(known)
+    if ordered and len(known) and pa.types.is_integer(values.type):
+        return bytes_within(table, column, clusters(known), nulls=values.null_count > 0)
+    tasks = table.scan(row_filter=file_filter(column, values)).plan_files()
+    return sum(task.file.file_size_in_bytes for task in tasks)
+
+
+def bytes_within(table: Table, column: str, ranges: Ranges, *, nulls: bool) -> float:
+    """The same for whole numbers in some ranges, in a table that is sorted by their column."""
+    wanted = either([between(column, low, high, nulls=nulls) for low, high in ranges])
     number = table.schema().find_field(column).field_id
 
     def read(file: DataFile) -> float:
@@ -92,7 +97,15 @@ def bytes_near(table: Table, column: str, values: pa.ChunkedArray, *, ordered: b
         low, high = (int.from_bytes(end, "little", signed=True) for end in ends)  # as Iceberg writes whole numbers
         return share(ranges, low, high, len(file.split_offsets or ()) or 1)
 
-    return sum(file.file_size_in_bytes * read(file) for file in files)
+    return sum(t.file.file_size_in_bytes * read(t.file) for t in table.scan(row_filter=wanted).plan_files())
+
+
+def whole_numbers(region: Region) -> Ranges | None:
+    """The ranges of a region of whole numbers; None if it is of something else."""
+    pairs = [*region.ranges, *((v, v) for v in region.values)]
+    if not all(end.is_int for pair in pairs for end in pair):
+        return None
+    return [(int(low.to_py()), int(high.to_py())) for low, high in pairs]
 
 
 def share(ranges: Sequence[tuple[Any, Any]], low: Any, high: Any, groups: int) -> float:

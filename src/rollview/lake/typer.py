@@ -10,7 +10,8 @@ from rollview.algebra.clock import as_called
 from rollview.algebra.relation import Relation
 from rollview.algebra.scalar import Scalar
 from rollview.algebra.schema import Schema
-from rollview.lake.lake import Lake, user_table
+from rollview.lake.lake import Lake
+from rollview.lake.refs import user_table
 from rollview.plan.emit import emit, ident
 
 

@@ -65,6 +65,12 @@ def restrict(node: Relation, known: Known) -> Relation:
     return Restriction(known).bounded(node, {})
 
 
+def origins(node: Relation, names: Sequence[str], known: Known) -> dict[str, Region]:
+    """Where the values of some columns lie, as far as they all come from deltas."""
+    found = {name: Restriction(known).values(node, name) for name in names}
+    return {name: region for name, region in found.items() if region is not None}
+
+
 class Restriction:
     """A plan shares its parts, and stays so: each is looked at once for the same values."""
 

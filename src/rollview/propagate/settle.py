@@ -13,7 +13,8 @@ from sqlglot import exp
 from rollview.algebra.relation import Relation, Scan
 from rollview.algebra.scalar import Scalar, conjunction
 from rollview.change import Applied, Change
-from rollview.lake.lake import Lake, TableRef
+from rollview.lake.lake import Lake
+from rollview.lake.refs import TableRef
 from rollview.lake.regions import KnownKeys, regions
 from rollview.names import COUNT
 from rollview.plan.emit import emit, ident

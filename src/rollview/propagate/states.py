@@ -21,7 +21,8 @@ from rollview.errors import SourceError
 from rollview.frontend.references import rebound
 from rollview.frontend.time_filters import at_reading, clock_columns
 from rollview.lake.arrow import arrow_schema
-from rollview.lake.lake import Lake, to_table
+from rollview.lake.lake import Lake
+from rollview.lake.refs import to_table
 from rollview.names import CLOCK, delta_view
 from rollview.plan.emit import emit, ident
 from rollview.propagate.standing import stands

@@ -16,8 +16,9 @@ from sqlglot import exp
 from rollview.catalog import ControlStore, Step
 from rollview.catalog.steps import Reach, reach
 from rollview.catalog.stored import Stored
-from rollview.lake.lake import Commit, Lake
+from rollview.lake.lake import Lake
 from rollview.lake.predicates import above, span
+from rollview.lake.refs import Commit
 from rollview.names import PROPERTY_EXACT, PROPERTY_SINCE, PROPERTY_TICK, TICK
 from rollview.plan.emit import ident
 from rollview.propagate.layout import Layout

@@ -1,0 +1,164 @@
+"""Tables of the catalog: made by Spark, looked at through pyiceberg without a Spark job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import NoSuchTableError
+from pyspark.sql import SparkSession
+from sqlglot import exp
+
+from rollview.algebra.schema import Column, Schema
+from rollview.lake.arrow import is_plain
+from rollview.lake.pointer import metadata_pointer
+from rollview.lake.refs import Commit, TableRef, to_table, user_table
+from rollview.lake.session import CATALOG
+from rollview.lake.statements import Statements
+from rollview.names import COUNT, ENGINE_NAMESPACE, TICK, USER_NAMESPACE
+from rollview.plan.emit import ident
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+
+LOG_PROPERTIES = {
+    "format-version": "2",
+    "write.distribution-mode": "none",
+    "write.metadata.delete-after-commit.enabled": "true",
+    "write.metadata.previous-versions-max": "20",
+    "commit.retry.num-retries": "0",  # who comes second has computed from what no longer holds
+    # A reader of the newest changes opens every manifest, so there must not be one for every commit.
+    "commit.manifest-merge.enabled": "true",
+    "commit.manifest.min-count-to-merge": "8",
+}
+EXTENT_PROPERTIES = {
+    "format-version": "3",
+    "write.delete.mode": "merge-on-read",
+    "write.update.mode": "merge-on-read",
+    "write.merge.mode": "merge-on-read",
+    "write.distribution-mode": "none",
+    "write.merge.distribution-mode": "none",
+    "write.delete.distribution-mode": "none",
+    "write.update.distribution-mode": "none",
+    # Look-ups read whole row groups, so these are small. Each counts as a file to open when Iceberg makes tasks, so
+    # opening one costs little: otherwise most tasks of a look-up would find nothing to read.
+    "write.parquet.row-group-size-bytes": str(1024 * 1024),
+    "read.split.open-file-cost": str(64 * 1024),
+    "commit.manifest.min-count-to-merge": "8",
+    "write.metadata.delete-after-commit.enabled": "true",
+    "write.metadata.previous-versions-max": "20",
+}
+SMALL_FORMAT, MERGED_FORMAT = 2, 3
+"""what pyiceberg writes; and where a MERGE marks the rows that it deletes by one bitmap for each file"""
+
+
+class Tables(Statements):
+    """Makes, finds and reads tables."""
+
+    def __init__(self, spark: SparkSession, catalog_url: str, warehouse: Path) -> None:
+        super().__init__(spark)
+        self.warehouse = warehouse
+        self.catalog = SqlCatalog(
+            CATALOG, uri=catalog_url, warehouse=warehouse.absolute().as_uri(), init_catalog_tables="true"
+        )
+        self._read: dict[TableRef, Table] = {}
+
+    def create_namespaces(self) -> None:
+        for namespace in (USER_NAMESPACE, ENGINE_NAMESPACE):
+            name = exp.Table(this=ident(namespace), db=ident(CATALOG))
+            self.run(exp.Create(this=name, kind="NAMESPACE", exists=True))
+
+    def create_table(self, ref: TableRef, columns: Schema, properties: Mapping[str, str]) -> None:
+        definitions = [
+            exp.ColumnDef(this=ident(c.name), kind=exp.DataType.build(c.type, dialect="spark")) for c in columns
+        ]
+        options = [exp.Property(this=exp.Literal.string(k), value=exp.Literal.string(v)) for k, v in properties.items()]
+        self.run(
+            exp.Create(
+                this=exp.Schema(this=ref.tree(), expressions=definitions),
+                kind="TABLE",
+                exists=True,
+                properties=exp.Properties(expressions=[exp.FileFormatProperty(this=exp.Var(this="iceberg")), *options]),
+            )
+        )
+
+    def create_extent(self, ref: TableRef, columns: Schema) -> None:
+        """A table for stored rows: while it is small the driver writes it anew; the first MERGE lifts its format."""
+        version = SMALL_FORMAT if all(is_plain(c.type) for c in columns) else MERGED_FORMAT
+        self.create_table(ref, columns, EXTENT_PROPERTIES | {"format-version": str(version)})
+
+    def create_log(self, ref: TableRef, columns: Schema) -> None:
+        stored = (*columns, Column(COUNT, "bigint"), Column(TICK, "bigint"))
+        self.create_table(ref, stored, LOG_PROPERTIES)
+
+    def create_view(self, name: str, query: exp.Query) -> None:
+        self.run(exp.Create(this=user_table(name).tree(), kind="VIEW", replace=True, expression=query))
+
+    def create_reader(self, name: str, foreign: str, columns: Sequence[str]) -> None:
+        """The warehouse's name for a table that lives elsewhere."""
+        self.create_view(name, exp.select(*(exp.Column(this=ident(c)) for c in columns)).from_(to_table(foreign)))
+
+    @staticmethod
+    def select_all(tree: exp.Table) -> exp.Select:
+        return exp.select(exp.Star()).from_(tree)
+
+    def drop(self, ref: TableRef, *, view: bool = False, purge: bool = False) -> None:
+        self.run(exp.Drop(tables=[ref.tree()], kind="VIEW" if view else "TABLE", exists=True, purge=purge))
+
+    def exists(self, ref: TableRef) -> bool:
+        return self.catalog.table_exists((ref.namespace, ref.name))
+
+    def load(self, ref: TableRef) -> Table:
+        """The table as it is now; metadata that has not moved is not read again."""
+        read = self._read.get(ref)
+        pointer = metadata_pointer(self.catalog.engine, CATALOG, ref.namespace, ref.name)
+        if read is None or read.metadata_location != pointer:
+            read = self._read[ref] = self.catalog.load_table((ref.namespace, ref.name))
+        return copy(read)  # a commit through it must not show before it is one
+
+    def commit(self, ref: TableRef) -> Commit | None:
+        """The table's latest commit, read without Spark; None if there is no such table."""
+        try:
+            snapshot = self.load(ref).current_snapshot()
+        except NoSuchTableError:
+            return None
+        if snapshot is None:
+            return Commit(None, {})
+        summary = snapshot.summary
+        return Commit(snapshot.snapshot_id, dict(summary.additional_properties) if summary is not None else {})
+
+    # --- reading without Spark ------------------------------------------------------------------------
+
+    def scan(self, ref: TableRef, condition: Any, columns: Sequence[str]) -> pa.Table:
+        """Rows by pyiceberg: file statistics prune, no Spark job."""
+        return self.load(ref).scan(row_filter=condition, selected_fields=tuple(columns)).to_arrow()
+
+    def rows_in(self, ref: TableRef, condition: Any) -> int:
+        """At most how many rows satisfy a condition, by the statistics of the files."""
+        return sum(task.file.record_count for task in self.load(ref).scan(row_filter=condition).plan_files())
+
+    def small_schema(self, ref: TableRef) -> pa.Schema | None:
+        """The columns of a table that pyiceberg can write anew; None if it cannot."""
+        table = self.load(ref)
+        return table.schema().as_arrow() if table.metadata.format_version == SMALL_FORMAT else None
+
+    def small_rows(self, ref: TableRef) -> pa.Table:
+        """All rows of a small table, without a Spark job."""
+        table = self.load(ref)
+        return table.scan().to_arrow().cast(table.schema().as_arrow())
+
+    def bytes(self, ref: TableRef) -> int:
+        """The size of a table's files, as its last commit counts them."""
+        commit = self.commit(ref)
+        return commit.number("total-files-size") if commit is not None else 0
+
+    def live_rows(self, ref: TableRef) -> int:
+        """How many rows a table has, as its last commit counts them."""
+        commit = self.commit(ref)
+        if commit is None:
+            return 0
+        return commit.number("total-records") - commit.number("total-position-deletes")

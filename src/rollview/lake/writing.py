@@ -1,0 +1,187 @@
+"""Rows into tables: small ones by pyiceberg without a Spark job, others by Spark.
+
+`after` is the snapshot that the writer has computed from (0: none yet): if another process has written since, the write
+fails. None: whatever is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pyarrow as pa
+from pyiceberg.io.pyarrow import write_file
+from pyiceberg.table import WriteTask
+from pyspark.sql import DataFrame, DataFrameWriterV2, Observation
+from pyspark.sql import functions as F
+from sqlglot import exp
+
+from rollview.lake.errors import conflict, translated
+from rollview.lake.refs import TableRef
+from rollview.lake.tables import Tables
+from rollview.names import COUNT, TICK
+from rollview.plan.emit import ident, sql
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+
+
+class Writing(Tables):
+    """Appends, deletes and replaces rows; each in one commit."""
+
+    def unmoved(self, ref: TableRef, after: int | None) -> Table:
+        """The table, if `after` is still its present."""
+        table = self.load(ref)
+        current = table.metadata.current_snapshot_id or 0
+        if after is not None and current != after:
+            raise conflict(f"{ref.namespace}.{ref.name} is at snapshot {current}, not {after}")
+        return table
+
+    def append_small(
+        self, ref: TableRef, rows: pa.Table, properties: Mapping[str, str], after: int | None = None
+    ) -> int:
+        """Append by pyiceberg, without a Spark job; the new snapshot. Only for format v2."""
+        table = self.unmoved(ref, after)
+        with translated("append"):
+            table.append(rows.cast(table.schema().as_arrow()), snapshot_properties=dict(properties))
+        return table.metadata.current_snapshot_id or 0
+
+    def delete(self, ref: TableRef, condition: Any, properties: Mapping[str, str], after: int | None = None) -> int:
+        """Delete by pyiceberg, without a Spark job; the new snapshot."""
+        table = self.unmoved(ref, after)
+        with translated("delete"):
+            table.delete(condition, snapshot_properties=dict(properties))
+        return table.metadata.current_snapshot_id or 0
+
+    def gather(self, ref: TableRef, order: str, properties: Mapping[str, str]) -> None:
+        """The same rows in one file, by pyiceberg, without a Spark job; only what fits on the driver."""
+        table = self.load(ref)
+        with translated("gather"):
+            table.overwrite(table.scan().to_arrow().sort_by(order), snapshot_properties=dict(properties))
+
+    def replace_small(
+        self, ref: TableRef, rows: pa.Table, properties: Mapping[str, str], after: int | None = None
+    ) -> None:
+        """Replace all rows by one file, by pyiceberg, in one commit; only for format v2."""
+        table = self.unmoved(ref, after)
+        task = WriteTask(uuid4(), 0, table.schema(), rows.combine_chunks().to_batches())
+        plain = table.metadata.model_copy(update={"properties": {}})  # of those for Spark it warns on every write
+        with (
+            translated("replace"),
+            table.transaction() as change,
+            change.update_snapshot(snapshot_properties=dict(properties)).overwrite() as files,
+        ):
+            for there in table.scan().plan_files():
+                files.delete_data_file(there.file)
+            for made in write_file(table.io, plain, iter([task] if rows.num_rows else [])):
+                files.append_data_file(made)
+
+    def append(
+        self,
+        ref: TableRef,
+        rows: DataFrame,
+        properties: Mapping[str, str],
+        *,
+        order: Sequence[str] = (),
+        spread: bool = False,
+        branch: str | None = None,
+        after: int | None = None,
+    ) -> None:
+        """Append by Spark; sorted by `order` within each file, or across all of them if `spread`."""
+        keys = [F.col(sql(ident(c))) for c in order]
+        frame = rows
+        if keys:
+            frame = rows.orderBy(*keys) if spread else rows.coalesce(1).sortWithinPartitions(*keys)
+        writer = fenced(frame.writeTo(ref.quoted(branch)), properties, after)
+        with translated("append"):
+            if after is None:
+                writer.append()
+            else:
+                writer.overwrite(F.lit(False))  # an append that Iceberg validates
+
+    def append_signed(self, ref: TableRef, rows: DataFrame, tick: int, properties: Mapping[str, str]) -> None:
+        """Plain rows into a change log, all gained at one tick."""
+        stamped = rows.withColumns({COUNT: F.lit(1).cast("bigint"), TICK: F.lit(tick).cast("bigint")})
+        self.append(ref, stamped, properties)
+
+    def stamped(self, rows: DataFrame, tick: int) -> DataFrame:
+        return rows.withColumn(TICK, F.lit(tick).cast("bigint"))
+
+    def append_delta(
+        self, ref: TableRef, rows: DataFrame, tick: int, properties: Mapping[str, str], after: int | None = None
+    ) -> None:
+        """Netted signed rows into a change log, as elementary ones."""
+        count = F.col(sql(ident(COUNT)))
+        copies = F.explode(F.array_repeat(F.signum(count).cast("bigint"), F.abs(count).cast("int")))
+        stamped = rows.withColumn(COUNT, copies).withColumn(TICK, F.lit(tick).cast("bigint"))
+        self.append(ref, stamped, properties, after=after)
+
+    def overwrite(
+        self,
+        ref: TableRef,
+        rows: DataFrame,
+        properties: Mapping[str, str],
+        *,
+        order: Sequence[str] = (),
+        after: int | None = None,
+    ) -> None:
+        """Replace all rows in one commit, laid out by `order`."""
+        if not order:
+            self.overwrite_as_is(ref, rows, properties, after)
+            return
+        kept = rows.persist()  # to sort, Spark looks at all rows twice
+        try:
+            self.overwrite_as_is(ref, kept.orderBy(*(F.col(sql(ident(c))) for c in order)), properties, after)
+        finally:
+            kept.unpersist()
+
+    def overwrite_as_is(self, ref: TableRef, rows: DataFrame, properties: Mapping[str, str], after: int | None) -> None:
+        writer = fenced(rows.writeTo(ref.quoted()), properties, after)
+        with translated("overwrite"):
+            writer.overwrite(F.lit(True))
+
+    def rewrite(
+        self,
+        ref: TableRef,
+        query: exp.Query,
+        columns: Sequence[str],
+        left: str,
+        counts: Mapping[str, str],
+        properties: Mapping[str, str],
+        *,
+        order: Sequence[str],
+        after: int | None = None,
+    ) -> dict[str, int]:
+        """Replace a small table by the rows of a query for which `left` holds, counting others on the way."""
+        seen = Observation()
+        totals = [F.sum(F.expr(test).cast("bigint")).alias(name) for name, test in counts.items()]
+        frame = self.run(query).observe(seen, *totals).filter(left)
+        kept = frame.select(*(F.col(sql(ident(c))) for c in columns))
+        self.overwrite_small(ref, kept, properties, order=order, after=after)
+        return {name: int(seen.get[name] or 0) for name in counts}
+
+    def overwrite_small(
+        self,
+        ref: TableRef,
+        rows: DataFrame,
+        properties: Mapping[str, str],
+        *,
+        order: Sequence[str],
+        after: int | None = None,
+    ) -> None:
+        """Replace all rows by one sorted file."""
+        frame = rows.coalesce(1)
+        if order:
+            frame = frame.sortWithinPartitions(*(F.col(sql(ident(c))) for c in order))
+        self.overwrite_as_is(ref, frame, properties, after)
+
+
+def fenced(writer: DataFrameWriterV2, properties: Mapping[str, str], after: int | None) -> DataFrameWriterV2:
+    """The commit carries the properties, and fails if somebody has written since the snapshot `after`."""
+    options = {f"snapshot-property.{key}": value for key, value in properties.items()}
+    if after is not None:
+        options["isolation-level"] = "serializable"
+    if after:
+        options["validate-from-snapshot-id"] = str(after)
+    return writer.options(**options)
