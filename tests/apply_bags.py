@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 from rollview.deltas.change_table import Update
 from rollview.names import COUNT
 from rollview.plan import rederive
-from rollview.plan.extent import EXTENT, Extent, Kind
+from rollview.plan.extent import Extent, Kind
+from rollview.plan.group_reserve import CROWDED
+from rollview.plan.stages import CHANGED, EXTENT, FRESH, SETTLED, SUSPECT, SUSPECTS
 
 if TYPE_CHECKING:
     from rollview.algebra.evaluate import Row
     from rollview.algebra.interpreter import Bag
     from rollview.algebra.relation import Relation
+    from rollview.plan.group_reserve import GroupReserve
     from rollview.plan.maintain import Maintenance
 
 
@@ -29,23 +32,36 @@ def rolled(extent: Extent, plan: Maintenance, stored: Bag, run: Run) -> Bag:
     assert plan.change is not None
     change = run(plan.change, {})
     if extent.kind is not Kind.AGGREGATE:
+        if extent.group_reserve is not None:
+            change = refilled(extent.group_reserve, plan, stored, change, run)
         if plan.may_miss:
             change = found(extent, stored, change)
         return add_rows(extent, stored, change, inserts_only=plan.inserts_only)
     once(change, "a change table has one row per key")
     if not plan.rederives:
         return add_states(extent, stored, change)
-    before = {EXTENT: (extent.columns, stored), rederive.CHANGED: (plan.change.names, change)}
+    before = {EXTENT: (extent.columns, stored), CHANGED: (plan.change.names, change)}
     wanted = rederive.settled(extent, always=plan.always)
     settled = run(wanted, before)
-    bound: Bound = {rederive.SETTLED: (wanted.names, settled)}
+    bound: Bound = {SETTLED: (wanted.names, settled)}
     suspects = run(rederive.suspects(extent), bound)
     if suspects:
         names = rederive.suspects(extent).names
-        fresh = run(rederive.rederived(extent), {rederive.SUSPECTS: (names, suspects)})
+        fresh = run(rederive.rederived(extent), {SUSPECTS: (names, suspects)})
         assert len(fresh) == len(suspects), "every suspect is a group of the view"
-        bound[rederive.FRESH] = (extent.columns, fresh)
+        bound[FRESH] = (extent.columns, fresh)
     return replace_groups(extent, stored, run(rederive.replaced(extent, fresh=bool(suspects)), bound))
+
+
+def refilled(reserve: GroupReserve, plan: Maintenance, stored: Bag, change: Bag, run: Run) -> Bag:
+    """The change of all rows as that of the stored ones."""
+    columns = (*reserve.columns, COUNT)
+    extent: Bound = {EXTENT: (reserve.columns, stored)}
+    wanted = reserve.placed(always=plan.always)
+    bound: Bound = {**extent, SETTLED: (wanted.names, run(wanted, {**extent, CHANGED: (columns, change)}))}
+    suspects, crowded = (run(reserve.flagged(flag), bound) for flag in (SUSPECT, CROWDED))
+    bound |= {SUSPECTS: (reserve.groups, suspects), CROWDED: (reserve.groups, crowded)}
+    return run(reserve.corrected(suspects=bool(suspects), crowded=bool(crowded)), bound)
 
 
 def added(extent: Extent, stored: Bag, change: Bag) -> Bag:

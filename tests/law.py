@@ -14,18 +14,21 @@ from tests.steps import Rows, Step
 from rollview.algebra.interpreter import evaluate
 from rollview.algebra.relation import State
 from rollview.plan.compile import CompiledView, compile_view
-from rollview.plan.extent import EXTENT
+from rollview.plan.group_reserve import GROUP_GROWTH
 from rollview.plan.maintain import Maintenance, maintain
+from rollview.plan.stages import EXTENT
 from rollview.rules.dispatch import at, delta
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rollview.algebra.evaluate import Row
     from rollview.algebra.interpreter import Bag
     from rollview.algebra.relation import Relation
     from rollview.algebra.schema import Tables
     from rollview.deltas.signed import Signed
     from rollview.frontend.scope import Lowered
+    from rollview.plan.group_reserve import GroupReserve
     from rollview.rules.dispatch import Shapes
 
 
@@ -82,10 +85,30 @@ class Subject:
         return rolled(self.view.extent, plan, stored, lambda node, bound: rows_of(node, step, bound))
 
     def check(self, step: Step, stored: Bag) -> None:
-        assert stored == self.stored(step), "the extent differs from its recompute"
+        if (reserve := self.view.extent.group_reserve) is not None:
+            check_shelves(reserve, step, stored)
+        else:
+            assert stored == self.stored(step), "the extent differs from its recompute"
         assert not self.view.determined or self.read(step, stored) == self.meant(step), (
             "readers see something else than the view's SQL says"
         )
+
+
+def check_shelves(reserve: GroupReserve, step: Step, stored: Bag) -> None:
+    """Of each group the rows up to some rank, as many as are needed, and not many more than are wanted."""
+    places = [reserve.columns.index(g) for g in reserve.groups]
+    ranked = sorted(rows_of(reserve.ranked(reserve.source), step).elements(), key=lambda row: row[-1])
+    groups: dict[tuple[object, ...], list[tuple[int, Row]]] = {}
+    for *row, rank in ranked:
+        groups.setdefault(tuple(row[p] for p in places), []).append((rank, tuple(row)))
+    right: Bag = Counter()
+    for rows in groups.values():
+        there = [rank for rank, row in rows if row in stored]
+        last = max(there, default=0)
+        assert len(there) >= reserve.needed or last == rows[-1][0], "too few rows of a group"
+        assert len(there) <= GROUP_GROWTH * reserve.wanted or last <= reserve.wanted, "too many rows of a group"
+        right.update(row for rank, row in rows if rank <= last)
+    assert stored == right, "a row is missing among the first of its group, or one is there that is none of them"
 
 
 def rows_of(node: Relation, step: Step, bound: Bound | None = None) -> Bag:

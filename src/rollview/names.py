@@ -64,6 +64,11 @@ def order_column(number: int) -> str:
     return f"{PREFIX}order{number}"
 
 
+def group_column(number: int) -> str:
+    """An expression of PARTITION BY that a view does not show."""
+    return f"{PREFIX}group{number}"
+
+
 def state_column(measure: str, part: str) -> str:
     """A companion of an aggregate: its sum, its count of non-NULL inputs …"""
     return f"{PREFIX}{part}_{measure}"

@@ -42,11 +42,12 @@ from rollview.plan.cost import Estimate
 from rollview.plan.emit import emit
 from rollview.plan.extent import Kind, stored
 from rollview.plan.maintain import Maintenance, maintain
-from rollview.plan.rederive import CHANGED
 from rollview.plan.region import Region
 from rollview.plan.reserve import FULL, USED, Stock
 from rollview.plan.restrict import origins, restrict
+from rollview.plan.stages import CHANGED
 from rollview.plan.visible import changed_rows
+from rollview.propagate.refill import Refill
 from rollview.propagate.settle import Settle
 from rollview.propagate.states import States
 from rollview.propagate.versioned import CompiledOf, Span, Versioned, nobody
@@ -240,6 +241,13 @@ class Refresh:
                     settle = Settle(self.lake, versioned, self.view.extent, extent)
                     change, settled = settle.replaced(change, self.sizes, always=plan.always)
                     self.rederived = settle.rederived
+            if plan.refills and extent.group_reserve is not None:
+                with self.phase("settle"):
+                    refill = Refill(self.lake, versioned, self.view.extent, extent.group_reserve)
+                    change = refill.corrected(change, self.sizes, always=plan.always)
+                    self.rederived = refill.rederived
+                if change.rows is not None and not change.rows.num_rows:
+                    return self.unchanged(log, span)
             if log.needed:
                 with self.phase("log"):
                     log.write(
@@ -268,7 +276,7 @@ class Refresh:
     ) -> bool:
         """Is the change computed by the statement that applies it? Not if the driver can apply it without one."""
         assert self.compiled is not None
-        if plan.rederives or plan.inserts_only or (small and applier.fits_driver(updates)):
+        if plan.rederives or plan.refills or plan.inserts_only or (small and applier.fits_driver(updates)):
             return False
         whole = plan.kind is Kind.AGGREGATE or (plan.kind is Kind.KEYED and small)
         return whole and applier.takes_query(near, self.compiled.extent.key)
@@ -353,8 +361,7 @@ class Refresh:
     @property
     def order(self) -> tuple[str, ...]:
         """What the rows of the extent are sorted by."""
-        extent = self.compiled.extent if self.compiled is not None else None
-        return extent.key if extent is not None and extent.kind is not Kind.BAG else ()
+        return self.compiled.extent.layout if self.compiled is not None else ()
 
     def applier(self, span: Span) -> Applier:
         return Applier(self.lake, self.view.extent, self.properties(span), limits=self.limits, after=self.after)

@@ -30,7 +30,6 @@ from rollview.names import CLOCK, PROPERTY_PLAN, PROPERTY_TICK, PROPERTY_VIEW
 from rollview.plan.compile import CompiledView, check_output, compile_view
 from rollview.plan.cost import Work, estimate
 from rollview.plan.emit import emit, sql
-from rollview.plan.extent import Kind
 from rollview.plan.maintain import maintain
 from rollview.plan.parts import Kept, nothing_kept
 from rollview.plan.redefine import answered
@@ -249,7 +248,7 @@ class Views:
             if compiled is None:
                 self.write(view, self.lake.run(states.defined(view.definition["sql"], tick)), properties)
             else:
-                order = compiled.extent.key if compiled.extent.kind is not Kind.BAG else ()
+                order = compiled.extent.layout
                 query = states.evaluated(compiled.extent.rows, tick)
                 with computed(self.lake, compiled.extent, query) as (rows, said):
                     self.write(view, rows, {**properties, **said}, order)
@@ -274,7 +273,7 @@ class Views:
 def read_again(view: CompiledView, bases: Tables) -> set[str]:
     """The tables that the maintenance of a view reads beside their changes, whatever these are."""
     plan = maintain(view, {n: Shape(updates=bases[n].key is not None) for n in view.reads}, bases)
-    anew = plan.rederives or view.extent.reserve is not None
+    anew = plan.rederives or view.extent.followed is not view.extent.rows
     found = plan.scans | (frozenset(scans(view.definition)) if anew else frozenset())
     return {s.table for s in found if s.at in (State.BEFORE, State.AFTER)}
 

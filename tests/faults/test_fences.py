@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -105,37 +106,48 @@ def test_a_stalled_refresh_applies_nothing(path: Path, view: str, monkeypatch: p
         right(wh, view)
 
 
-@pytest.mark.parametrize("moment", ["merge", "publish_branch"])
-@pytest.mark.parametrize("view", ["merged", "branched"])
-def test_a_merge_that_begins_late_is_not_published(
-    path: Path, view: str, moment: str, monkeypatch: pytest.MonkeyPatch
+IN_SPARK: list[tuple[type, str]] = [(Lake, "merge"), (Lake, "publish_branch")]
+ON_THE_DRIVER: list[tuple[type, str]] = [(Lake, "small_rows"), (Lake, "replace_small"), (SqlCatalog, "commit_table")]
+LATE = [
+    *product(("merged", "branched"), IN_SPARK),
+    *product(("rows_on_the_driver", "states_on_the_driver", "groups_on_the_driver"), ON_THE_DRIVER),
+]
+
+
+@pytest.mark.parametrize(("view", "at"), LATE, ids=[f"{view}-{at[1]}" for view, at in LATE])
+def test_what_is_written_late_is_not_published(
+    path: Path, view: str, at: tuple[type, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The check before a MERGE is not enough: others may write between it and the MERGE's own look at the extent."""
+    """A check before the write is not enough: others may write between it and the writer's own look at the extent."""
     with rollview.open(path, limits=WAYS[view][1]) as wh:
         commit(wh)
-        late = lambda: taken_over(wh, lambda other: other.refresh(view))  # noqa: E731
-        stalling(monkeypatch, Lake, moment, late, first=True)
-        with pytest.raises(SourceError) as caught:
-            wh.refresh(view)
-        assert "RV-CONFLICT" in told(caught.value) and caught.value.retryable
+        stalling(monkeypatch, *at, lambda: taken_over(wh, lambda other: other.refresh(view)), first=True)
+        refused(wh, view)
         right(wh, view)
 
 
-@pytest.mark.parametrize(
-    ("kind", "moment"), [(Lake, "small_rows"), (Lake, "replace_small"), (SqlCatalog, "commit_table")]
-)
-@pytest.mark.parametrize("view", ["rows_on_the_driver", "states_on_the_driver", "groups_on_the_driver"])
-def test_what_the_driver_writes_late_is_not_committed(
-    path: Path, view: str, kind: type, moment: str, monkeypatch: pytest.MonkeyPatch
+def test_the_driver_writes_nothing_where_another_has_prepared_a_merge(
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The other one died before its MERGE: no new snapshot, but files of a format that the driver cannot write."""
+    view = "rows_on_the_driver"
     with rollview.open(path, limits=WAYS[view][1]) as wh:
         commit(wh)
-        late = lambda: taken_over(wh, lambda other: other.refresh(view))  # noqa: E731
-        stalling(monkeypatch, kind, moment, late, first=True)
-        with pytest.raises(SourceError) as caught:
-            wh.refresh(view)
-        assert "RV-CONFLICT" in told(caught.value) and caught.value.retryable
+
+        def prepare(other: Warehouse) -> None:
+            extent = other._stored(view, "view").extent
+            other._lake.start_branch(extent, other._lake.load(extent).metadata.current_snapshot_id)
+
+        stalling(monkeypatch, Lake, "replace_small", lambda: taken_over(wh, prepare), first=True)
+        refused(wh, view)
+        wh.refresh(view)
         right(wh, view)
+
+
+def refused(wh: Warehouse, view: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        wh.refresh(view)
+    assert "RV-CONFLICT" in told(caught.value) and caught.value.retryable
 
 
 @pytest.mark.parametrize("view", ["appended", "merged"])

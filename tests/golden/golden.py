@@ -16,8 +16,9 @@ from tests.law import Subject
 from rollview.errors import RollviewError
 from rollview.plan import rederive
 from rollview.plan.emit import emit, sql, table
-from rollview.plan.extent import EXTENT, Extent
+from rollview.plan.extent import Extent
 from rollview.plan.maintain import maintain
+from rollview.plan.stages import EXTENT
 from rollview.rules.dispatch import Shape
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from rollview.algebra.relation import Relation, Scan
+    from rollview.plan.group_reserve import GroupReserve
 
 MARK = "\n-- generated --------------------------------------------------------------------------\n"
 
@@ -62,12 +64,18 @@ class Golden:
             f"-- readers\n{pretty(extent.reader)};\n\n-- maintenance: {how}\n"
             + ("" if plan is None else f"{pretty(plan[1])};\n")
             + ("" if plan is None or not plan[2] else stages(extent, always=plan[3]))
+            + ("" if plan is None or extent.group_reserve is None else shelves(extent.group_reserve))
         )
 
 
 def stages(extent: Extent, *, always: bool) -> str:
     settled, fresh = rederive.settled(extent, always=always), rederive.rederived(extent)
     return f"\n-- settled: the changed groups\n{pretty(settled)};\n\n-- fresh: the suspect groups\n{pretty(fresh)};\n"
+
+
+def shelves(reserve: GroupReserve) -> str:
+    placed, anew = reserve.placed(), reserve.rederived()
+    return f"\n-- what of it is stored\n{pretty(placed)};\n\n-- fresh: the suspect groups\n{pretty(anew)};\n"
 
 
 def maintenance(subject: Subject, shapes: dict[str, Shape]) -> tuple[str, Relation, bool, bool] | None:

@@ -10,9 +10,10 @@ from tests.rules.tables import by_name, table
 from tests.steps import Step, rows
 
 from rollview.algebra.relation import Filter, Scan, State, walk
-from rollview.plan.rederive import SUSPECTS, rederived
+from rollview.plan.rederive import rederived
 from rollview.plan.region import Region
 from rollview.plan.restrict import restrict
+from rollview.plan.stages import SUSPECTS
 
 BATCH = 25
 

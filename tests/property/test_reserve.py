@@ -17,10 +17,10 @@ from tests.steps import Rows, Step
 
 from rollview.algebra.relation import Filter, State
 from rollview.algebra.scalar import literal
-from rollview.plan.extent import EXTENT, stored
+from rollview.plan.extent import stored
 from rollview.plan.maintain import maintain
-from rollview.plan.rederive import CHANGED
 from rollview.plan.reserve import FULL, SPARE, USED, Stock
+from rollview.plan.stages import CHANGED, EXTENT
 from rollview.plan.timing import timing
 from rollview.plan.visible import changed_rows, view_delta
 from rollview.rules.dispatch import Shape
@@ -235,7 +235,6 @@ def test_while_the_reserve_lasts_only_changes_are_read(sql: str, changed: str, r
     [
         "SELECT id FROM sales ORDER BY id OFFSET 2",
         "SELECT id FROM sales QUALIFY DENSE_RANK() OVER (ORDER BY price) <= 2",
-        "SELECT id FROM sales QUALIFY RANK() OVER (PARTITION BY shop ORDER BY price) <= 2",
         "SELECT id FROM sales QUALIFY SUM(price) OVER (ORDER BY id) <= 2",
         "SELECT id FROM sales QUALIFY RANK() OVER (ORDER BY price) <= 2 OR shop = 1",
         "SELECT id FROM sales QUALIFY RANK() OVER (ORDER BY price) > 2",
@@ -246,23 +245,3 @@ def test_while_the_reserve_lasts_only_changes_are_read(sql: str, changed: str, r
 )
 def test_other_windows_have_no_reserve(sql: str) -> None:
     assert Subject.of(sql, SALES).view.extent.reserve is None
-
-
-def test_the_first_rows_of_each_group_are_derived_from_the_groups_that_change_alone() -> None:
-    """Rows of other groups may be anything: the change does not look at them."""
-    sql = "SELECT id, shop FROM sales QUALIFY ROW_NUMBER() OVER (PARTITION BY shop ORDER BY price DESC, id) <= 2"
-    view = Subject.of(sql, SALES).view
-    before, after = sales(range(40)), sales(range(40))
-    gone = next(row for row in before["sales"] if row[0] == 39)
-    del after["sales"][gone]
-    step = Step(SALES, before, after)
-    plan = maintain(view, step.shapes, SALES)
-    assert plan.change is not None
-    right = rows_of(plan.change, step)
-    assert right == Counter({(39, 3, -1): 1, (31, 3, 1): 1})
-
-    def of_its_shop(rows: Counter[tuple[object, ...]]) -> Counter[tuple[object, ...]]:
-        return Counter({row: n for row, n in rows.items() if row[1] == gone[1]})
-
-    alone = Step(SALES, *({**rows, "sales": of_its_shop(rows["sales"])} for rows in (before, after)))
-    assert rows_of(plan.change, alone) == right

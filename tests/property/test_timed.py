@@ -19,8 +19,7 @@ from rollview.algebra.interpreter import Bag, Source, evaluate
 from rollview.algebra.relation import Scan, State, scans
 from rollview.names import COUNT, TICK
 from rollview.plan.emit import emit, sql, table
-from rollview.plan.extent import EXTENT
-from rollview.plan.rederive import CHANGED
+from rollview.plan.stages import CHANGED, EXTENT
 from rollview.plan.timing import delta_columns, maintain_timed, timing
 from rollview.plan.visible import timed_view_delta
 from rollview.rules.dispatch import Shape

@@ -11,8 +11,7 @@ from tests.property.cases import Case, seeds, spans
 from tests.property.random_tables import PARENTS_FIRST, history
 from tests.steps import Rows, Step
 
-from rollview.plan.extent import EXTENT
-from rollview.plan.rederive import CHANGED
+from rollview.plan.stages import CHANGED, EXTENT
 from rollview.plan.visible import view_delta
 
 BATCH = 50

@@ -10,8 +10,8 @@ from tests.rules.tables import BAGS, R, by_name, scalar, scan, table
 from tests.steps import Step, rows
 
 from rollview.algebra.relation import Aggregate, Filter, Function, Measure, Scan, State, walk
-from rollview.plan.extent import EXTENT
-from rollview.plan.rederive import CHANGED, SUSPECT, settled
+from rollview.plan.rederive import settled
+from rollview.plan.stages import CHANGED, EXTENT, SUSPECT
 
 STATES = [
     rows(r=[(1, 5), (1, 5), (1, None), (2, None), (None, 3)], s=[(1, 10), (2, 20), (2, None)]),

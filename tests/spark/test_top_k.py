@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from rollview import Warehouse
     from rollview.algebra.relation import Scan
 
+DEAREST_PER_SHOP = (
+    "SELECT id, shop, price FROM sales QUALIFY ROW_NUMBER() OVER (PARTITION BY shop ORDER BY price DESC, id) <= 2"
+)
 DEAREST = "SELECT id, shop, price FROM sales ORDER BY price DESC, id LIMIT 3"
 
 
@@ -68,35 +71,94 @@ def delete(wh: Warehouse, *ids: int) -> None:
         tx.delete("sales", where=f"id IN ({', '.join(map(str, ids))})")
 
 
-@pytest.mark.parametrize(
+EXECUTORS = pytest.mark.parametrize(
     "limits", [Limits(), Limits(small_rows=0), Limits(few_bytes=0, rewrite_bytes=0)], ids=["small", "large", "branch"]
 )
-def test_deletions_of_shown_rows_rarely_derive_anew(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: Limits
-) -> None:
-    read: set[str] = set()
+
+
+@pytest.fixture
+def states_read(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The states of tables that are read."""
+    found: set[str] = set()
     bind = Versioned.bind
 
     def seen(self: Versioned, scan: Scan) -> exp.Table:
-        read.add(scan.at.name)
+        found.add(scan.at.name)
         return bind(self, scan)
 
     monkeypatch.setattr(Versioned, "bind", seen)
+    return found
+
+
+@EXECUTORS
+def test_deletions_of_shown_rows_rarely_derive_anew(
+    spark: SparkSession, tmp_path: Path, states_read: set[str], limits: Limits
+) -> None:
     with shop(tmp_path / "w", limits=limits) as wh:
         wh.create_view("dearest", DEAREST, policy="strict")
         assert (stock(wh, "dearest").rows, len(stock(wh, "dearest").bound or ())) == (7, 2)
         reasons: Counter[str | None] = Counter()
         for i in range(39, 28, -1):
-            read.clear()
+            states_read.clear()
             delete(wh, i)
             report = refresh(wh, "dearest")
             assert report.strategy == "incremental"
             assert [row[0] for row in sorted(rows(wh, "dearest"), reverse=True)] == [i - 1, i - 2, i - 3]
-            assert read == ({"DELTA", "AFTER"} if report.reason else {"DELTA"})
+            assert states_read == ({"DELTA", "AFTER"} if report.reason else {"DELTA"})
             assert (report.rederived > 0) == (report.reason == USED)
             reasons[report.reason] += 1
         assert reasons == {None: 9, USED: 2}
         assert [r["reason"] for r in wh.history("dearest")].count(USED) == 2
+
+
+@EXECUTORS
+def test_the_first_rows_of_each_group_have_a_reserve_of_their_own(
+    spark: SparkSession, tmp_path: Path, states_read: set[str], limits: Limits
+) -> None:
+    """Of each shop's ten sales five are stored. Shop 3 loses its dearest one at each step, and shop 2 gains one."""
+    with shop(tmp_path / "w", limits=limits) as wh:
+        wh.create_view("dearest", DEAREST_PER_SHOP, policy="strict")
+        wh.create_view("above", "SELECT shop, SUM(price) AS price FROM dearest GROUP BY shop", policy="strict")
+        assert stored(wh, "dearest") == {0: 5, 1: 5, 2: 5, 3: 5}
+        derived = []
+        for turn, gone in enumerate((39, 35, 31, 27, 23, 19)):
+            states_read.clear()
+            delete(wh, gone)
+            with wh.transaction() as tx:
+                tx.insert("sales", [(100 + turn, 2, f"{100 + turn}.00"), (200 + turn, 1, "0.10")])
+            since, before = wh.tick - 1, Counter(rows(wh, "dearest"))
+            report = refresh(wh, "dearest")
+            assert report.strategy == "incremental" and report.rederived in (0, 1)
+            assert states_read == ({"DELTA", "AFTER"} if report.rederived else {"DELTA"})
+            derived.append(report.rederived)
+            assert stored(wh, "dearest")[1] == 5, "what comes after the stored rows is not stored"
+            assert refresh(wh, "above").strategy == "incremental"
+            for *row, count, _ in wh.changes("dearest", since).collect():
+                before[tuple(row)] += count
+            assert +before == Counter(rows(wh, "dearest"))
+        assert derived == [0, 0, 0, 1, 0, 0]
+
+
+def test_a_group_that_only_gains_first_rows_is_cut_back(
+    spark: SparkSession, tmp_path: Path, states_read: set[str]
+) -> None:
+    with shop(tmp_path / "w") as wh:
+        wh.create_view("dearest", DEAREST_PER_SHOP, policy="strict")
+        wh.create_view("above", "SELECT COUNT(*) AS n, MIN(price) AS price FROM dearest", policy="strict")
+        for turn in range(1, 4):
+            states_read.clear()
+            with wh.transaction() as tx:
+                tx.insert("sales", [(turn * 100 + i, 1, f"{turn * 100 + i}.00") for i in range(9)])
+            report = refresh(wh, "dearest")
+            assert report.rederived == 0 and states_read == {"DELTA"}
+            assert stored(wh, "dearest") == {0: 5, 1: {1: 14, 2: 5, 3: 14}[turn], 2: 5, 3: 5}
+            refresh(wh, "above")
+
+
+def stored(wh: Warehouse, view: str) -> dict[int, int]:
+    """How many rows of each shop are."""
+    extent = wh._lake.load(wh._stored(view, "view").extent).scan().to_arrow()
+    return dict(sorted(Counter(extent.column("shop").to_pylist()).items()))
 
 
 def test_rows_beyond_the_bound_change_nothing(spark: SparkSession, tmp_path: Path) -> None:

@@ -18,13 +18,13 @@ from rollview.capture.net import net
 from rollview.catalog import Step
 from rollview.catalog.stored import Stored
 from rollview.change import Change
+from rollview.deltas.signed import net as net_in_spark
 from rollview.lake.lake import Lake
 from rollview.lake.predicates import above
 from rollview.names import PROPERTY_TICK, TICK
 from rollview.plan.compile import CompiledView
 from rollview.plan.emit import emit
-from rollview.plan.maintain import net as net_in_spark
-from rollview.plan.rederive import CHANGED
+from rollview.plan.stages import CHANGED
 from rollview.plan.visible import view_delta
 from rollview.propagate.layout import elementary
 from rollview.propagate.view_delta import ViewDelta

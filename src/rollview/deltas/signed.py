@@ -12,7 +12,20 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from rollview.algebra.relation import Generate, Project, Relation, Scan, State, empty, is_empty, walk
+from rollview.algebra.relation import (
+    Aggregate,
+    Filter,
+    Function,
+    Generate,
+    Measure,
+    Project,
+    Relation,
+    Scan,
+    State,
+    empty,
+    is_empty,
+    walk,
+)
 from rollview.algebra.scalar import Scalar, col, literal, operand
 from rollview.names import COUNT
 
@@ -60,6 +73,13 @@ def rows_as(source: Relation, count: int) -> Relation:
     """Plain rows as a delta: all gained (+1) or all lost (-1)."""
     kept = tuple((n, col(n)) for n in source.names)
     return Project(source, (*kept, (COUNT, literal(count))))
+
+
+def net(change: Signed) -> Relation:
+    """φ: equal rows counted together, those that cancel left out."""
+    keys = tuple((n, col(n)) for n in change.columns)
+    summed = Aggregate(change.relation, keys, (Measure(COUNT, Function.SUM, col(COUNT)),))
+    return Filter(summed, Scalar(exp.NEQ(this=col(COUNT).tree, expression=exp.Literal.number(0))))
 
 
 def signed_value(value: Scalar) -> Scalar:

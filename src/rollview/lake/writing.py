@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from rollview.lake.errors import conflict, translated
 from rollview.lake.refs import TableRef
-from rollview.lake.tables import Tables
+from rollview.lake.tables import SMALL_FORMAT, Tables
 from rollview.names import COUNT, TICK
 from rollview.plan.emit import ident, sql
 
@@ -65,6 +65,8 @@ class Writing(Tables):
     ) -> None:
         """Replace all rows by one file, by pyiceberg, in one commit; only for format v2."""
         table = self.unmoved(ref, after)
+        if table.metadata.format_version != SMALL_FORMAT:
+            raise conflict(f"{ref.namespace}.{ref.name} has been prepared for a MERGE")
         task = WriteTask(uuid4(), 0, table.schema(), rows.combine_chunks().to_batches())
         plain = table.metadata.model_copy(update={"properties": {}})  # of those for Spark it warns on every write
         with (

@@ -138,6 +138,10 @@ def strategy(view: CompiledView, changed: str, base: Tables) -> Strategy:
     text = sql(emit(plan.change, placeholder), pretty=True)
     if plan.rederives:
         text += "\n\n-- the groups to re-derive\n" + sql(emit(rederived(view.extent), placeholder), pretty=True)
+    if view.extent.group_reserve is not None:
+        placed, anew = view.extent.group_reserve.placed(), view.extent.group_reserve.rederived()
+        text += "\n\n-- what of it is stored\n" + sql(emit(placed, placeholder), pretty=True)
+        text += "\n\n-- groups whose reserve is used up\n" + sql(emit(anew, placeholder), pretty=True)
     return Strategy(changed, how(plan) + alone(view, changed, base), scans, text)
 
 
@@ -148,7 +152,8 @@ def how(plan: Maintenance) -> str:
         if plan.rederives:
             return "change table, merged by its update functions; groups whose extreme was deleted are re-derived"
         return "change table, merged by its update functions"
-    return "signed delta, merged by key" if plan.kind is Kind.KEYED else "signed delta of a bag"
+    text = "signed delta, merged by key" if plan.kind is Kind.KEYED else "signed delta of a bag"
+    return f"{text}, as far as it falls into the stored first rows of a group" if plan.refills else text
 
 
 def alone(view: CompiledView, changed: str, base: Tables) -> str:
@@ -183,6 +188,9 @@ def stored(view: CompiledView) -> str:
     text = lines[extent.kind]
     if extent.reserve is not None:
         text = f"the first {extent.reserve.needed} rows and {extent.reserve.spare} in reserve: {text}"
+    if extent.group_reserve is not None:
+        by, shelf = ", ".join(extent.group_reserve.groups), extent.group_reserve
+        text = f"the first {shelf.needed} rows of each group ({by}) and {shelf.spare} in reserve: {text}"
     return text + (f"\nbookkeeping: {', '.join(hidden)}" if hidden else "")
 
 

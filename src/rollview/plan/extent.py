@@ -10,18 +10,17 @@ from sqlglot import exp
 
 from rollview.algebra import facts
 from rollview.algebra.relation import Aggregate, Filter, Generate, Project, Relation, Scan, Window, keep, walk
-from rollview.algebra.scalar import Scalar, col, conjunction
+from rollview.algebra.scalar import Scalar, col
 from rollview.deltas.states import States, arguments_of, states_of
 from rollview.frontend.normalise import pull_up_projections
-from rollview.names import hidden_column, hidden_key, order_column
+from rollview.names import group_column, hidden_column, hidden_key, order_column
+from rollview.plan.group_reserve import GROUP_SPARE, GroupReserve
 from rollview.plan.reserve import PLACE, SPARE, FirstRows, Reserve, first_rows, spelled
+from rollview.plan.stages import EXTENT
 
 if TYPE_CHECKING:
     from rollview.algebra.schema import Schema, Tables
     from rollview.frontend.typing import Typer
-
-EXTENT = "__extent"
-"""the name by which a reader's relation scans the extent"""
 
 
 class Kind(Enum):
@@ -44,15 +43,25 @@ class Extent:
     states: States | None = None
     reserve: Reserve | None = None
     """if the first of some rows are stored, as `rows` tells when they are derived, and up to a bound afterwards"""
+    group_reserve: GroupReserve | None = None
+    """the same for the first rows of every group"""
 
     @property
     def followed(self) -> Relation:
         """The relation whose changes are followed."""
-        return self.rows if self.reserve is None else self.reserve.source
+        reserve = self.reserve or self.group_reserve
+        return self.rows if reserve is None else reserve.source
 
     @property
     def columns(self) -> tuple[str, ...]:
         return self.rows.names
+
+    @property
+    def layout(self) -> tuple[str, ...]:
+        """What the stored rows are sorted by."""
+        if self.group_reserve is not None and self.kind is Kind.BAG:
+            return self.group_reserve.groups
+        return self.key if self.kind is not Kind.BAG else ()
 
     @property
     def reads_all(self) -> bool:
@@ -70,7 +79,8 @@ class Extent:
         if self.kind is Kind.BAG or self.repeats or not isinstance(self.reader, Project):
             return None
         shown = {e.column: name for name, e in self.reader.columns}
-        return tuple(shown[k] for k in self.key) if self.key and all(k in shown for k in self.key) else None
+        key = self.group_reserve.key if self.group_reserve is not None else self.key
+        return tuple(shown[k] for k in key) if key and all(k in shown for k in key) else None
 
     @property
     def stored_names(self) -> dict[str, str]:
@@ -128,32 +138,41 @@ def rows_extent(definition: Relation, output: Schema, tables: Tables) -> Extent:
 def first_rows_extent(first: FirstRows, output: Schema, tables: Tables, typer: Typer) -> Extent | None:
     """The rows below the window; its function, and what selects by it, are computed by the reader.
 
-    None if a bound in their order cannot be written down.
+    None if a bound in their order cannot be written down. Rows of a group lie together.
     """
+    if first.window.partition and not first.needed:
+        return None
     source = first.window.source
     columns = StoredColumns(first.place)
     shown = tuple(
         (c.name, columns.over(e) if first.place in e.columns else columns.value(e, c.name))
         for c, (_, e) in zip(output, first.columns, strict=True)
     )
-    order = [columns.ordered(o, n) for n, o in enumerate(first.function.args["order"].expressions)]
-    predicate = conjunction(columns.over(p) for p in first.predicates)
-    assert predicate is not None
+    order = tuple(columns.ordered(o, n) for n, o in enumerate(first.function.args["order"].expressions))
+    by = [columns.value(e, group_column(n)) for n, e in enumerate(first.window.partition)]
+    predicate = columns.over(first.predicate)
     found = facts.key(source, tables)
     key = tuple(str(columns.value(col(k), hidden_key(k)).column) for k in found or ())
+    selected = facts.key(Filter(first.window, first.predicate), tables)
+    shown_key = tuple(str(columns.value(col(k), hidden_key(k)).column) for k in selected or ())
     rows = Project(source, tuple(columns.all.items()))
+    function = first.function.copy()
+    function.set("order", exp.Order(expressions=list(order)))
+    function.set("partition_by", [g.tree for g in by])
+    numbered = Window(stored(rows.names), ((PLACE, Scalar(function)),))
+    reader = Project(Filter(numbered, predicate), shown)
+    kind = Kind.KEYED if found is not None else Kind.BAG
+    if by:
+        groups = tuple(str(g.column) for g in by)
+        shelf = GroupReserve(rows, groups, order, first.needed, max(GROUP_SPARE, first.needed), shown_key)
+        matched = tuple(dict.fromkeys((*groups, *key))) if found is not None else rows.names
+        return Extent(kind, shelf.chosen(rows), matched, reader, group_reserve=shelf)
     types = {c.name: c.type for c in typer.relation(rows)}
     bounded = spelled(order, [types[o.this.name] for o in order])
     if not bounded:
         return None
-    function = first.function.copy()
-    function.set("order", exp.Order(expressions=order))
-    numbered = Window(stored(rows.names), ((PLACE, Scalar(function)),))
-    reader = Project(Filter(numbered, predicate), shown)
     reserve = Reserve(rows, bounded, first.needed, max(SPARE, first.needed))
-    if found is None:
-        return Extent(Kind.BAG, reserve.chosen(rows), rows.names, reader, reserve=reserve)
-    return Extent(Kind.KEYED, reserve.chosen(rows), key, reader, reserve=reserve)
+    return Extent(kind, reserve.chosen(rows), key if found is not None else rows.names, reader, reserve=reserve)
 
 
 class StoredColumns:

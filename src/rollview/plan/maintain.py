@@ -5,12 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
-
-from rollview.algebra.relation import Aggregate, Filter, Function, Measure, Relation, Scan, scans
-from rollview.algebra.scalar import Scalar, col
-from rollview.deltas.signed import Signed
-from rollview.names import COUNT
+from rollview.algebra.relation import Filter, Relation, Scan, scans
+from rollview.deltas.signed import Signed, net
 from rollview.plan.extent import Kind
 from rollview.rules.aggregate import aggregate_change
 from rollview.rules.dispatch import Shapes, delta
@@ -27,8 +23,9 @@ class Maintenance:
     """`change` is None if no row can change. Otherwise: for an aggregate its change table; for rows the net
     signed delta, or, if only insertions can occur (`inserts_only`), simply the new rows with `__count` 1.
 
-    If `rederives`, the change table does not tell everything: see plan/rederive.py for what follows it. If `always`,
-    every changed group is re-derived."""
+    If `rederives`, the change table does not tell everything: see plan/rederive.py for what follows it. If `refills`,
+    the change is that of all rows of which some are stored: see plan/group_reserve.py. If `always`, every changed group
+    is re-derived."""
 
     kind: Kind
     change: Relation | None
@@ -36,6 +33,7 @@ class Maintenance:
     may_miss: bool = False
     """an outer-join change table: a row with a negative count goes if it is there"""
     rederives: bool = False
+    refills: bool = False
     always: bool = False
     gross: Relation | None = None
     """the change before φ, where it is a net delta: who takes it to the driver can add it up there"""
@@ -70,7 +68,9 @@ def maintain(
         table = aggregate_change(extent.aggregate, extent.states, source, grows=grows, always=always)
         rederives = always or (bool(extent.states.extremes) and not grows)
         return Maintenance(extent.kind, table.relation, inserts_only=False, rederives=rederives, always=always)
-    counts = extent.reserve is not None  # a change that may delete what is not there does not tell how many are left
+    counts = (
+        extent.followed is not extent.rows
+    )  # a change that may delete what is not there does not tell how many are left
     gain = outer_change(stored, shapes, base) if extent.kind is Kind.KEYED and not naive and not counts else None
     if gain is not None and gain.key & set(extent.key):
         change = gain.change()
@@ -78,6 +78,9 @@ def maintain(
     rows = delta(stored, shapes, base, foreign_keys=foreign_keys, naive=naive)
     if rows.is_empty:
         return Maintenance(extent.kind, None, inserts_only=False)
+    if extent.group_reserve is not None:
+        change = net(rows)
+        return Maintenance(extent.kind, change, inserts_only=False, refills=True, always=naive, gross=rows.relation)
     grows = only_grows(view, rows, shapes)
     if grows:
         return Maintenance(extent.kind, rows.relation, inserts_only=True)
@@ -87,10 +90,3 @@ def maintain(
 def only_grows(view: CompiledView, change: Signed, shapes: Shapes) -> bool:
     """Can the span bring nothing but insertions?"""
     return change.inserts_only and all(shapes[t].inserts_only for t in view.reads if t in shapes)
-
-
-def net(change: Signed) -> Relation:
-    """φ: equal rows counted together, those that cancel left out."""
-    keys = tuple((n, col(n)) for n in change.columns)
-    summed = Aggregate(change.relation, keys, (Measure(COUNT, Function.SUM, col(COUNT)),))
-    return Filter(summed, Scalar(exp.NEQ(this=col(COUNT).tree, expression=exp.Literal.number(0))))

@@ -19,7 +19,6 @@ from sqlglot import exp
 
 from rollview.algebra.relation import (
     Aggregate,
-    AntiJoin,
     Filter,
     Function,
     Measure,
@@ -34,18 +33,12 @@ from rollview.algebra.relation import (
 from rollview.algebra.scalar import Scalar, col, conjunction, equal, literal
 from rollview.deltas.change_table import Update, lost
 from rollview.names import COUNT, PREFIX
-from rollview.plan.extent import EXTENT
+from rollview.plan.stages import CHANGED, EXTENT, FRESH, SETTLED, SUSPECT, SUSPECTS, matched, plain
 
 if TYPE_CHECKING:
     from rollview.deltas.states import StateColumn, States
     from rollview.plan.extent import Extent
 
-CHANGED = f"{PREFIX}changed"
-SETTLED = f"{PREFIX}settled"
-SUSPECTS = f"{PREFIX}suspects"
-FRESH = f"{PREFIX}fresh"
-"""the names by which these relations scan what the earlier ones delivered"""
-SUSPECT = f"{PREFIX}suspect"
 OLD = f"{PREFIX}old"
 """1 if the group was in the view"""
 
@@ -146,30 +139,9 @@ def has_change(state: StateColumn) -> bool:
     return state.update is not Update.REPLACE
 
 
-def matched(rows: Relation, changed: str, key: tuple[str, ...]) -> Relation:
-    """The rows whose key occurs in another relation."""
-    if not key:
-        return rows
-    marked = tuple((k, f"{PREFIX}of_{k}") for k in key)
-    same = conjunction(equal(col(k), col(m)) for k, m in marked)
-    assert same is not None
-    return SemiJoin(rows, Scan(changed, marked), same)
-
-
-def unmatched(rows: Relation, changed: str, key: tuple[str, ...]) -> Relation:
-    """The others."""
-    found = matched(rows, changed, key)
-    assert isinstance(found, SemiJoin)
-    return AntiJoin(found.left, found.right, found.predicate)
-
-
 def parts(extent: Extent) -> States:
     assert extent.states is not None
     return extent.states
-
-
-def plain(columns: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    return tuple((c, c) for c in columns)
 
 
 def zero(name: str) -> exp.Expr:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from rollview.algebra.relation import Aggregate, Filter, Project, Relation, Window, keep, walk
-from rollview.algebra.scalar import Scalar, col, conjuncts
+from rollview.algebra.scalar import Scalar, col, conjunction, conjuncts
 from rollview.frontend.refuse import function_name
 from rollview.frontend.windows import called
 from rollview.names import PREFIX
@@ -79,24 +79,11 @@ class Reserve:
 
     def edge(self, rows: Relation) -> Relation:
         """The order's values in the last of the rows, and how many rows there are; nothing if there are none."""
-        backwards = [
-            exp.Ordered(this=o.this.copy(), desc=not o.args.get("desc"), nulls_first=not o.args["nulls_first"])
-            for o in self.order
-        ]
-        count = Scalar(exp.Window(this=exp.Count(this=exp.Star()), over="OVER"))
-        counted = Window(rows, ((LAST, over("row_number", backwards)), (ROWS, count)))
+        counted = Window(rows, ((LAST, over("row_number", backwards(self.order))), (ROWS, over("count"))))
         return keep(Filter(counted, at_most(LAST, 1)), (*dict.fromkeys(self.columns), ROWS))
 
     def within(self, bound: Bound) -> Scalar:
-        """e ⪯ b: e₁ before b₁, or equal to it and e₂ before b₂, … or equal in all."""
-        test: exp.Expr | None = None
-        for ordered, value in reversed(list(zip(self.order, bound, strict=True))):
-            rest = same(ordered, value)
-            if test is not None:
-                rest = exp.And(this=rest, expression=exp.Paren(this=test))
-            test = exp.Or(this=before(ordered, value), expression=rest)
-        assert test is not None
-        return Scalar(test)
+        return within(self.order, bound)
 
     def unfit(self, stock: Stock) -> str | None:
         """Why the stored rows must be replaced: too few of them, or far too many."""
@@ -105,9 +92,30 @@ class Reserve:
         return FULL if stock.rows > GROWTH * max(self.wanted, stock.derived) else None
 
 
-def over(function: str, order: Sequence[exp.Ordered]) -> Scalar:
-    clause = exp.Order(expressions=[o.copy() for o in order])
-    return Scalar(exp.Window(this=exp.Anonymous(this=function), order=clause, over="OVER"))
+def within(order: Sequence[exp.Ordered], bound: Bound) -> Scalar:
+    """e ⪯ b: e₁ before b₁, or equal to it and e₂ before b₂, … or equal in all."""
+    test: exp.Expr | None = None
+    for ordered, value in reversed(list(zip(order, bound, strict=True))):
+        rest = same(ordered, value)
+        if test is not None:
+            rest = exp.And(this=rest, expression=exp.Paren(this=test))
+        test = exp.Or(this=before(ordered, value), expression=rest)
+    assert test is not None
+    return Scalar(test)
+
+
+def over(function: str, order: Sequence[exp.Ordered] = (), groups: Sequence[str] = ()) -> Scalar:
+    """A function that ranks or counts rows, among all or in their group."""
+    call = exp.Count(this=exp.Star()) if function == "count" else exp.Anonymous(this=function)
+    clause = {"order": exp.Order(expressions=[o.copy() for o in order])} if order else {}
+    return Scalar(exp.Window(this=call, partition_by=[col(g).tree for g in groups], over="OVER", **clause))
+
+
+def backwards(order: Sequence[exp.Ordered]) -> list[exp.Ordered]:
+    return [
+        exp.Ordered(this=o.this.copy(), desc=not o.args.get("desc"), nulls_first=not o.args["nulls_first"])
+        for o in order
+    ]
 
 
 def at_most(name: str, number: int) -> Scalar:
@@ -118,24 +126,32 @@ def before(ordered: exp.Ordered, value: exp.Expr) -> exp.Expr:
     """Does the row come before the value?"""
     column, first = ordered.this, ordered.args["nulls_first"]
     if isinstance(value, exp.Null):
-        return exp.false() if first else exp.Not(this=exp.Is(this=column.copy(), expression=exp.null()))
+        return exp.false() if first else exp.Not(this=is_null(column))
     comparison = exp.GT if ordered.args.get("desc") else exp.LT
     earlier = comparison(this=column.copy(), expression=value.copy())
-    return exp.Or(this=exp.Is(this=column.copy(), expression=exp.null()), expression=earlier) if first else earlier
+    if isinstance(value, exp.Column):  # of which nobody knows whether it is NULL
+        null, other = (column, value) if first else (value, column)
+        return exp.Or(this=exp.And(this=is_null(null), expression=exp.Not(this=is_null(other))), expression=earlier)
+    return exp.Or(this=is_null(column), expression=earlier) if first else earlier
 
 
 def same(ordered: exp.Ordered, value: exp.Expr) -> exp.Expr:
     if isinstance(value, exp.Null):
-        return exp.Is(this=ordered.this.copy(), expression=exp.null())
-    return exp.EQ(this=ordered.this.copy(), expression=value.copy())
+        return is_null(ordered.this)
+    equality = exp.NullSafeEQ if isinstance(value, exp.Column) else exp.EQ
+    return equality(this=ordered.this.copy(), expression=value.copy())
+
+
+def is_null(value: exp.Expr) -> exp.Expr:
+    return exp.Is(this=value.copy(), expression=exp.null())
 
 
 @dataclass(frozen=True, slots=True)
 class FirstRows:
-    """π(σ(ω(R))), where σ lets through only rows up to a place in an order of all of R."""
+    """π(σ(ω(R))), where σ lets through only rows up to a place in an order of all of R, or of each of its groups."""
 
     columns: tuple[tuple[str, Scalar], ...]
-    predicates: tuple[Scalar, ...]
+    predicate: Scalar
     window: Window
     needed: int
 
@@ -156,7 +172,7 @@ def first_rows(definition: Relation) -> FirstRows | None:
     while isinstance(node, Filter):
         predicates += conjuncts(node.predicate)
         node = node.source
-    if not isinstance(node, Window) or node.partition or len(node.columns) > 1:
+    if not isinstance(node, Window) or len(node.columns) > 1:
         return None
     place, window = node.columns[0]
     if function_name(called(window.tree)) not in ("row_number", "rank") or not window.tree.args.get("order"):
@@ -164,7 +180,10 @@ def first_rows(definition: Relation) -> FirstRows | None:
     if sum(isinstance(n, Aggregate) for n in walk(node)) > MANY_GROUPS:
         return None
     limits = [n for n in (limit(p.tree, place) for p in predicates) if n is not None]
-    return FirstRows(top.columns, tuple(predicates), node, max(0, min(limits))) if limits else None
+    all_of_them = conjunction(predicates)
+    if not limits or all_of_them is None:
+        return None
+    return FirstRows(top.columns, all_of_them, node, max(0, min(limits)))
 
 
 def limit(test: exp.Expr, place: str) -> int | None:

@@ -33,8 +33,8 @@ from rollview.algebra.relation import (
     children,
 )
 from rollview.algebra.scalar import Scalar, col, conjuncts
-from rollview.plan.rederive import SUSPECTS
 from rollview.plan.region import Region
+from rollview.plan.stages import SUSPECTS
 from rollview.rules.join import flatten
 
 DELTAS = (State.DELTA, State.UPDATES)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rollview.algebra.relation import OuterJoin, Relation, keep, walk
 from rollview.algebra.scalar import col
 from rollview.deltas.change_table import Update
+from rollview.deltas.signed import net
 from rollview.names import COUNT, TICK
-from rollview.plan.maintain import net
 from rollview.rules.aggregate import aggregate_change
 from rollview.rules.dispatch import Shapes
 from rollview.rules.timed import is_timed, timed_delta
@@ -48,7 +48,7 @@ def additive(extent: Extent) -> bool:
     """Does the sum of two changes of the extent carry it as far as both, one after the other?"""
     if extent.states is not None:
         return all(s.update is Update.ADD for s in extent.states.all)
-    if extent.reserve is not None:  # changes hold as long as their bound does
+    if extent.followed is not extent.rows:  # changes hold as long as their bound does
         return False
     return not any(isinstance(n, OuterJoin) for n in walk(extent.rows))  # whose changes may delete what is not there
 

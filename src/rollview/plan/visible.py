@@ -25,12 +25,11 @@ from rollview.algebra.relation import (
     keep,
 )
 from rollview.algebra.scalar import Scalar, col, conjunction, equal, literal
-from rollview.deltas.signed import Signed, rows_as
+from rollview.deltas.signed import Signed, net, rows_as
 from rollview.frontend.sets import repeated
 from rollview.names import COUNT, PREFIX, TICK
-from rollview.plan.extent import EXTENT, Extent, Kind
-from rollview.plan.maintain import net
-from rollview.plan.rederive import CHANGED, matched, plain, unmatched
+from rollview.plan.extent import Extent, Kind
+from rollview.plan.stages import CHANGED, EXTENT, matched, plain, unmatched
 from rollview.rules.subtract import BOTH_SIGNS
 
 if TYPE_CHECKING:
@@ -43,10 +42,12 @@ def view_delta(extent: Extent, *, may_miss: bool = False, replaced: bool = False
     `replaced`: the change holds the new rows of the changed groups, not what is added to them. Where there is a reserve
     it holds all the new rows.
     """
+    before = Scan(EXTENT, plain(extent.columns), State.BEFORE)
     if extent.reserve is not None:
-        before, after = Scan(EXTENT, plain(extent.columns), State.BEFORE), Scan(CHANGED, plain(extent.columns))
-        sides = tuple(rows_as(read(extent.reader, rows), n) for rows, n in ((before, -1), (after, 1)))
-        return Signed(UnionAll(sides, (*extent.reader.names, COUNT)))
+        return Signed(difference(extent, before, Scan(CHANGED, plain(extent.columns))))
+    if extent.group_reserve is not None:
+        shelves = matched(before, CHANGED, extent.group_reserve.groups)
+        return Signed(difference(extent, shelves, changed_rows(extent, shelves)))
     if extent.states is None:
         changed: Relation = Scan(CHANGED, plain((*extent.columns, COUNT)))
         if may_miss:
@@ -54,7 +55,6 @@ def view_delta(extent: Extent, *, may_miss: bool = False, replaced: bool = False
         return Signed(read(extent.reader, changed, COUNT))
     if not extent.reads_all and not replaced:
         return Signed(both_sides(extent, extent.states))
-    before = Scan(EXTENT, plain(extent.columns), State.BEFORE)
     old = before if extent.reads_all else matched(before, CHANGED, extent.key)
     change = Scan(CHANGED, plain(extent.columns))
     new: Relation = change
@@ -67,13 +67,18 @@ def view_delta(extent: Extent, *, may_miss: bool = False, replaced: bool = False
         )
     elif extent.reads_all and extent.key:
         new = UnionAll((unmatched(before, CHANGED, extent.key), change), extent.columns)
-    lost, gained = (rows_as(read(extent.reader, rows), n) for rows, n in ((old, -1), (supported(extent, new), 1)))
-    return Signed(UnionAll((lost, gained), (*extent.reader.names, COUNT)))
+    return Signed(difference(extent, old, supported(extent, new)))
 
 
-def changed_rows(extent: Extent) -> Relation:
-    """The stored rows after a signed change of them."""
-    before = Scan(EXTENT, plain(extent.columns), State.BEFORE)
+def difference(extent: Extent, old: Relation, new: Relation) -> Relation:
+    """What readers see of the old rows is lost, of the new ones gained."""
+    sides = tuple(rows_as(read(extent.reader, rows), n) for rows, n in ((old, -1), (new, 1)))
+    return UnionAll(sides, (*extent.reader.names, COUNT))
+
+
+def changed_rows(extent: Extent, before: Relation | None = None) -> Relation:
+    """The stored rows, or some of them, after a signed change."""
+    before = Scan(EXTENT, plain(extent.columns), State.BEFORE) if before is None else before
     change = Scan(CHANGED, plain((*extent.columns, COUNT)))
     if extent.kind is Kind.BAG:
         both = net(Signed(UnionAll((rows_as(before, 1), change), change.names)))

@@ -10,75 +10,43 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from rollview.algebra.relation import Relation, Scan
-from rollview.algebra.scalar import Scalar, conjunction
 from rollview.change import Applied, Change
 from rollview.lake.lake import Lake
 from rollview.lake.refs import TableRef
-from rollview.lake.regions import KnownKeys, regions
+from rollview.lake.regions import KnownKeys
 from rollview.names import COUNT
-from rollview.plan.emit import emit, ident
-from rollview.plan.extent import EXTENT, Extent
-from rollview.plan.rederive import (
-    CHANGED,
-    FRESH,
-    OLD,
-    SETTLED,
-    SUSPECT,
-    SUSPECTS,
-    rederived,
-    replaced,
-    settled,
-    suspects,
-)
+from rollview.plan.emit import ident
+from rollview.plan.extent import Extent
+from rollview.plan.rederive import OLD, rederived, replaced, settled, suspects
 from rollview.plan.restrict import restrict
+from rollview.plan.stages import CHANGED, FRESH, SETTLED, SUSPECT, SUSPECTS
+from rollview.propagate.stages import REPLACED, Stages
 from rollview.propagate.versioned import Versioned
 
 
-class Settle:
+class Settle(Stages):
     """Turns the change table of one span into the new rows of the changed groups."""
 
     def __init__(self, lake: Lake, versioned: Versioned, stored: TableRef, extent: Extent) -> None:
-        self.lake = lake
-        self.versioned = versioned
-        self.states = versioned.states
-        self.stored = stored
+        super().__init__(lake, versioned, stored)
         self.extent = extent
-        self.bound: dict[str, exp.Table] = {EXTENT: stored.tree()}
-        self.rederived = 0
-        """groups that were derived from the base tables"""
 
     def replaced(self, change: Change, sizes: dict[str, int], *, always: bool) -> tuple[Change, Applied]:
         """The rows that replace all changed groups, and what that does to the view."""
         self.bound[CHANGED] = change.name
         small = change.rows is not None
-        known = self.stage(SETTLED, settled(self.extent, self.near(change.rows), always=always), small=small)
+        known = self.stage(
+            SETTLED, settled(self.extent, self.near(change.rows, self.extent.key), always=always), small=small
+        )
         doubtful = self.suspects(known)
-        applied = self.counted(known)
+        applied = self.applied(known)
         fresh = None
         if doubtful is not None:
             keys = KnownKeys(lambda table, state: doubtful.rows if table == SUSPECTS else None, sizes)
             fresh = self.stage(FRESH, restrict(self.versioned.clocked(rederived(self.extent)), keys), small=small)
         if known.rows is not None and (fresh is None or fresh.rows is not None):
-            rows = self.together(known.rows, fresh.rows if fresh is not None else None)
-            return Change(self.states.keep(REPLACED, rows), rows), applied
+            return self.kept(REPLACED, self.together(known.rows, fresh.rows if fresh is not None else None)), applied
         return self.stage(REPLACED, replaced(self.extent, fresh=fresh is not None), small=False), applied
-
-    def stage(self, name: str, node: Relation, *, small: bool) -> Change:
-        query = emit(node, self.bind)
-        rows = self.lake.fetch(query) if small else None
-        self.bound[name] = self.states.keep(name, rows if rows is not None else self.lake.run(query).persist())
-        return Change(self.bound[name], rows)
-
-    def bind(self, scan: Scan) -> exp.Table:
-        return self.bound[scan.table].copy() if scan.table in self.bound else self.versioned.bind(scan)
-
-    def near(self, rows: pa.Table | None) -> Scalar | None:
-        """Where the changed keys lie, as literals, by which the extent's files are pruned."""
-        if rows is None:
-            return None
-        tests = (Scalar(found.test(exp.Column(this=ident(k)))) for k, found in regions(rows, self.extent.key).items())
-        return conjunction(tests)
 
     def suspects(self, known: Change) -> Change | None:
         """The keys of the groups that must be re-derived; None if there are none."""
@@ -87,15 +55,12 @@ class Settle:
             self.rederived = found.num_rows
             if not found.num_rows:
                 return None
-            rows = found.select(list(self.extent.key) or [SUSPECT])
-            self.bound[SUSPECTS] = self.states.keep(SUSPECTS, rows)
-            return Change(self.bound[SUSPECTS], rows)
+            return self.kept(SUSPECTS, found.select(list(self.extent.key) or [SUSPECT]))
         doubtful = self.stage(SUSPECTS, suspects(self.extent), small=False)
-        counting = exp.select(exp.Count(this=exp.Star())).from_(doubtful.name.copy())
-        self.rederived = int(self.lake.fetch(counting).column(0)[0].as_py())
+        self.rederived = self.counted(doubtful)
         return doubtful if self.rederived else None
 
-    def counted(self, known: Change) -> Applied:
+    def applied(self, known: Change) -> Applied:
         """How many groups come, change and go."""
         flags = known.rows
         if flags is None:
@@ -123,6 +88,3 @@ class Settle:
             certain = certain.append_column(name, pa.nulls(certain.num_rows))
         parts = [certain.select(columns), *([fresh.select(columns)] if fresh is not None else [])]
         return pa.concat_tables([p for p in parts if p.num_rows] or parts, promote_options="permissive")
-
-
-REPLACED = "__replaced"

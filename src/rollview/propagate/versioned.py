@@ -26,7 +26,7 @@ from rollview.names import CLOCK, COUNT, TICK, delta_view
 from rollview.plan.compile import CompiledView
 from rollview.plan.emit import emit, ident, table
 from rollview.plan.merge import column
-from rollview.plan.rederive import CHANGED
+from rollview.plan.stages import CHANGED
 from rollview.plan.visible import view_delta
 from rollview.propagate.layout import elementary
 from rollview.propagate.log_rows import log_rows

@@ -8,7 +8,7 @@ from rollview.catalog.stored import Stored
 from rollview.names import COUNT, TICK, delta_view
 from rollview.plan.compile import CompiledView
 from rollview.plan.emit import emit, ident
-from rollview.plan.rederive import CHANGED
+from rollview.plan.stages import CHANGED
 from rollview.plan.visible import timed_view_delta
 from rollview.propagate.states import States
 from rollview.propagate.versioned import Span

@@ -75,12 +75,20 @@ class Groups(Subqueries):
         """Of columns only: DuckDB does not count constants as groups, Spark does."""
         if len(keys) < 2 or any(k.startswith("(") for k in keys) or not self.widely(0.25):
             return None
+        if self.shared and self.named_twice(keys):
+            return None
         listed = ", ".join(keys)
         # the empty set over no rows has no row in Spark, and one in DuckDB
         if not self.shared and self.chance(0.4):
             return f"{self.rng.choice(('ROLLUP', 'CUBE'))} ({listed})"
         sets = [self.rng.sample(list(keys), self.rng.randint(1, len(keys))) for _ in range(self.rng.randint(1, 3))]
         return "GROUPING SETS (" + ", ".join(f"({', '.join(found)})" for found in [list(keys), *sets]) + ")"
+
+    @staticmethod
+    def named_twice(keys: dict[str, str]) -> bool:
+        """With its table and without: one column in Spark, two in DuckDB's GROUPING SETS."""
+        names = [k.lower() for k in keys]
+        return any(k.rpartition(".")[2] in names for k in names if "." in k) or len(set(names)) < len(names)
 
     def group_by(self, keys: dict[str, str], outputs: list[Output]) -> str:
         shown = {o.text for o in outputs if o.is_key}
