@@ -29,13 +29,14 @@ BEFORE_COMMIT = ("transaction.opened", "transaction.logged")
 AFTER_COMMIT = ("transaction.committed", "fold.merged", "transaction.folded")
 REFRESH: dict[str, tuple[str, Limits]] = {
     "refresh.logged": ("totals", USUAL),
+    "small.written": ("totals", USUAL),
     "refresh.merged": ("totals", USUAL),
     "refresh.noted": ("totals", USUAL),
     "refresh.recomputed": ("recursive_names", USUAL),
     "apply.matched": ("joined", BRANCH),
     "apply.branch": ("joined", BRANCH),
 }
-AGAIN = ("apply.matched", "apply.branch")
+AGAIN = ("small.written", "apply.matched", "apply.branch")
 """steps before the commit, which the next attempt comes by again"""
 CAPTURE = ("capture.opened", "capture.logged", "capture.committed")
 CREATE_TABLE = ("create_table.registered", "create_table.logged", "create_table.created")

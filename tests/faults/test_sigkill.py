@@ -70,7 +70,14 @@ STEPS = {
     "capture": ("capture.opened", "capture.logged", "capture.committed"),
     "propagate": ("start_delta.created", "propagate.appended", "propagate.answered", "propagate.advanced"),
     "apply": ("apply.rolled", "apply.noted", "apply.matched", "apply.branch", "compact.rewritten"),
-    "refresh": ("refresh.logged", "refresh.merged", "refresh.noted", "refresh.broken", "refresh.recomputed"),
+    "refresh": (
+        "refresh.logged",
+        "small.written",
+        "refresh.merged",
+        "refresh.noted",
+        "refresh.broken",
+        "refresh.recomputed",
+    ),
     "maintain": ("maintain.forgot", "maintain.gathered", "maintain.unmarked", "maintain.expired"),
     "create": ("create_view.computed",),
 }

@@ -22,6 +22,7 @@ from rollview.lake.refs import TableRef
 from rollview.lake.tables import SMALL_FORMAT, Tables
 from rollview.names import COUNT, TICK
 from rollview.plan.emit import ident, sql
+from rollview.steps import reached
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -78,6 +79,7 @@ class Writing(Tables):
                 files.delete_data_file(there.file)
             for made in write_file(table.io, plain, iter([task] if rows.num_rows else [])):
                 files.append_data_file(made)
+            reached("small.written")
 
     def append(
         self,
