@@ -225,7 +225,10 @@ class Refresh:
         near = origins(plan.change, extent.key, known)
         if not log.needed and self.is_fused(plan, applier, updates, near, small=small):
             with self.phase("apply"):
-                query = emit(restrict(versioned.clocked(plan.change), known), versioned.bind, lookups=small)
+                spread = () if updates else extent.key
+                query = emit(
+                    restrict(versioned.clocked(plan.change), known), versioned.bind, lookups=small, spread=spread
+                )
                 if updates:
                     applied = applier.fused_states(query, extent.key, updates, near)
                 else:
@@ -364,7 +367,10 @@ class Refresh:
         return self.compiled.extent.layout if self.compiled is not None else ()
 
     def applier(self, span: Span) -> Applier:
-        return Applier(self.lake, self.view.extent, self.properties(span), limits=self.limits, after=self.after)
+        solid = self.compiled.extent.solid if self.compiled is not None else ()
+        return Applier(
+            self.lake, self.view.extent, self.properties(span), limits=self.limits, after=self.after, solid=solid
+        )
 
     def apply(self, applier: Applier, plan: Maintenance, change: Change) -> Applied:
         assert self.compiled is not None

@@ -55,7 +55,7 @@ def fold_tick(lake: Lake, stored: Stored, tick: int, change: TableChange, limits
     columns = [c.name for c in stored.base.columns]
     order = laid_out_by(stored)
     properties = {PROPERTY_TICK: str(tick)}
-    applier = Applier(lake, stored.extent, properties, limits=limits, after=after)
+    applier = Applier(lake, stored.extent, properties, limits=limits, after=after, solid=stored.base.key or ())
     small = change.inserted + change.deleted <= limits.small_rows
     try:
         found = read(lake, stored, tick, columns, small=small, netted=bool(change.deleted))

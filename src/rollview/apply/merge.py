@@ -10,7 +10,7 @@ process has written since, main is not where the branch began, and nothing is ap
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -34,7 +34,10 @@ from rollview.steps import reached
 
 
 class Applier:
-    """Applies changes to one extent; every commit carries `properties` and follows on the snapshot `after`."""
+    """Applies changes to one extent; every commit carries `properties` and follows on the snapshot `after`.
+
+    `solid` are the key columns that are never NULL.
+    """
 
     def __init__(
         self,
@@ -44,12 +47,14 @@ class Applier:
         *,
         limits: Limits = USUAL,
         after: int | None = None,
+        solid: Collection[str] = (),
     ) -> None:
         self.lake = lake
         self.extent = extent
         self.properties = properties
         self.limits = limits
         self.after = after
+        self.solid = solid
 
     def is_small(self) -> bool:
         return self.size() <= self.limits.few_bytes
@@ -76,6 +81,23 @@ class Applier:
 
     def publish(self) -> None:
         self.lake.publish_branch(self.extent, self.after)
+
+    def states_statement(
+        self, source: exp.Expr, key: Sequence[str], updates: Updates, near: Mapping[str, Region]
+    ) -> exp.Merge:
+        extent = self.extent.tree()
+        return merge_states(extent, source, key, updates, keep_empty=not key, near=near, solid=self.solid)
+
+    def rows_statement(
+        self,
+        source: exp.Expr,
+        key: Sequence[str],
+        columns: Sequence[str],
+        near: Mapping[str, Region],
+        *,
+        insert: bool = True,
+    ) -> exp.Merge:
+        return merge_rows(self.extent.tree(), source, key, columns, insert=insert, near=near, solid=self.solid)
 
     def few(self, rows: pa.Table | None, key: Sequence[str], order: Sequence[str]) -> bool:
         """May a single MERGE touch only little of the extent, which is sorted by `order`?"""
@@ -133,7 +155,7 @@ class Applier:
         self, query: exp.Query, key: Sequence[str], columns: Sequence[str], near: Mapping[str, Region]
     ) -> Applied:
         """Signed rows into a keyed extent."""
-        self.merge(merge_rows(self.extent.tree(), query, key, columns, insert=True, near=near))
+        self.merge(self.rows_statement(query, key, columns, near))
         return self.counted()
 
     def fused_states(
@@ -142,7 +164,7 @@ class Applier:
         """V ⊔ □V."""
         if self.size() <= self.limits.rewrite_bytes:
             return self.rewritten(query, key, updates)
-        self.merge(merge_states(self.extent.tree(), query, key, updates, keep_empty=not key, near=near))
+        self.merge(self.states_statement(query, key, updates, near))
         return self.counted()
 
     # --- aggregates -----------------------------------------------------------------------------------
@@ -195,8 +217,7 @@ class Applier:
     def merged_states(self, source: exp.Expr, rows: pa.Table | None, key: Sequence[str], updates: Updates) -> Applied:
         near = regions(rows, key) if rows is not None else {}
         if rows is None or not key or self.few(rows, key, key):
-            statement = merge_states(self.extent.tree(), source, key, updates, keep_empty=not key, near=near)
-            self.merge(statement)
+            self.merge(self.states_statement(source, key, updates, near))
             return self.counted()
         return self.split_states(source, rows, key, updates, near)
 
@@ -213,7 +234,7 @@ class Applier:
         The MERGE itself tells which it found: the files that it added hold the updated groups, and a group that it
         deleted has lost rows, so a gaining group that is not in those files is new. The extent is read once.
         """
-        statement = merge_states(self.extent.tree(), source, key, updates, keep_empty=False, near=near)
+        statement = self.states_statement(source, key, updates, near)
         statement.args["whens"].expressions.pop()  # matched rows only
         self.merge_branch(statement)
         updated = self.lake.added_rows(self.extent, key)
@@ -251,13 +272,12 @@ class Applier:
             source: exp.Expr = change.name
             if not unique and not gains_single_copies(change):
                 source = bag_source(change.name, self.extent.tree(), columns, near)
-            statement = merge_rows(self.extent.tree(), source, key, columns, insert=True, near=near)
-            self.merge(statement)
+            self.merge(self.rows_statement(source, key, columns, near))
             return self.counted()
         if not unique:
             change = self.repeated(change, columns, near)
         rows = change.rows
-        statement = merge_rows(self.extent.tree(), change.name, key, columns, insert=False, near=near)
+        statement = self.rows_statement(change.name, key, columns, near, insert=False)
         if rows is None:
             gained = self.selected(change, columns)
             return self.split_frames(statement, gained)

@@ -8,7 +8,7 @@ of the relation.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 
@@ -96,9 +96,10 @@ class Piece:
 class Emitter:
     """Emits one statement; names its aliases and collects its CTEs."""
 
-    def __init__(self, bind: Bind, *, lookups: bool = False) -> None:
+    def __init__(self, bind: Bind, *, lookups: bool = False, spread: Sequence[str] = ()) -> None:
         self.bind = bind
         self.lookups = lookups
+        self.spread = spread
         self.aliases: dict[str, int] = {}
         """the names that are taken, and where to go on counting from each"""
         self.numbers = Numbers()
@@ -130,11 +131,25 @@ class Emitter:
         for part in repeated(node, self.numbers):
             self.ctes.append((name := self.alias(SHARED), self.query(part)))
             self.shared[self.numbers[part]] = name
-        query = self.query(node)
+        query = self.spread_out(node) if self.spread else self.query(node)
         if self.ctes:
             bodies = [exp.CTE(this=body, alias=table_alias(name)) for name, body in self.ctes]
             query.set("with_", exp.With(expressions=bodies))
         return query
+
+    def spread_out(self, node: Relation) -> exp.Query:
+        """σ(γ(R)), the rows of R brought together by columns that γ groups by: once for γ and for what follows."""
+        assert isinstance(node, Filter) and isinstance(node.source, Aggregate)
+        names = node.source.source.names
+        piece = self.piece(node.source.source)
+        rows = piece.select({n: piece.columns[n] for n in names})
+        wanted = exp.Anonymous(this="REPARTITION", expressions=[exp.Column(this=ident(c)) for c in self.spread])
+        given = rows.args["hint"].expressions if rows.args["hint"] else []
+        rows.set("hint", exp.Hint(expressions=[*given, wanted]))
+        groups = self.grouped(node.source, self.named(exp.Subquery(this=rows), self.alias("q"), names))
+        found = self.named(exp.Subquery(this=groups), self.alias("q"), node.names)
+        found.where.append(found.value(node.predicate))
+        return found.select(found.columns)
 
     def piece(self, node: Relation) -> Piece:
         if (number := self.numbers[node]) in self.shared:
@@ -277,7 +292,9 @@ class Emitter:
         return piece.select({n: piece.columns[own] for n, own in zip(names, node.names, strict=True)})
 
     def aggregate(self, node: Aggregate) -> exp.Query:
-        piece = self.piece(node.source)
+        return self.grouped(node, self.piece(node.source))
+
+    def grouped(self, node: Aggregate, piece: Piece) -> exp.Query:
         keys = {name: not_ordinal(piece.value(e)) for name, e in node.keys}
         measures = {}
         for m in node.measures:
@@ -357,11 +374,14 @@ def repeated(node: Relation, numbers: Numbers) -> list[Relation]:
     return [n for n in order if seen[numbers[n]] > 1]
 
 
-def emit(node: Relation, bind: Bind, *, lookups: bool = False) -> exp.Query:
-    """The relation as a SQL tree; with `lookups`, the small side of a look-up is broadcast whatever Spark thinks."""
+def emit(node: Relation, bind: Bind, *, lookups: bool = False, spread: Sequence[str] = ()) -> exp.Query:
+    """The relation as a SQL tree; with `lookups`, the small side of a look-up is broadcast whatever Spark thinks.
+
+    `spread`: a net delta is wanted where rows with the same values in these columns are together.
+    """
     if isinstance(node, UnionAll) and not node.inputs:
         raise BrokenInvariant("an empty relation was to be emitted", code="RV-EMPTY-EMIT")
-    return Emitter(bind, lookups=lookups).statement(node)
+    return Emitter(bind, lookups=lookups, spread=spread).statement(node)
 
 
 def sql(tree: exp.Expr, dialect: str | type[Dialect] = SparkSQL, *, pretty: bool = False) -> str:

@@ -169,8 +169,9 @@ def merge_of(view: CompiledView) -> exp.Merge:
     extent = view.extent
     if extent.states is not None:
         updates = extent.states.updates
-        return merge_states(table("extent"), table("change"), extent.key, updates, keep_empty=not extent.key)
-    return merge_rows(table("extent"), table("change"), extent.key, extent.columns, insert=True)
+        keep = not extent.key
+        return merge_states(table("extent"), table("change"), extent.key, updates, keep_empty=keep, solid=extent.solid)
+    return merge_rows(table("extent"), table("change"), extent.key, extent.columns, insert=True, solid=extent.solid)
 
 
 def placeholder(scan: Scan) -> exp.Table:

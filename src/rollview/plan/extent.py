@@ -45,6 +45,8 @@ class Extent:
     """if the first of some rows are stored, as `rows` tells when they are derived, and up to a bound afterwards"""
     group_reserve: GroupReserve | None = None
     """the same for the first rows of every group"""
+    solid: frozenset[str] = frozenset()
+    """columns of the key that are never NULL"""
 
     @property
     def followed(self) -> Relation:
@@ -102,10 +104,12 @@ def extent_of(definition: Relation, output: Schema, tables: Tables, typer: Typer
     """
     top = core(definition)
     if isinstance(top, Aggregate):
-        return aggregate_extent(top, definition, output, typer)
-    first = first_rows(definition)
-    found = first_rows_extent(first, output, tables, typer) if first is not None else None
-    return found or rows_extent(definition, output, tables)
+        found: Extent | None = aggregate_extent(top, definition, output, typer)
+    else:
+        first = first_rows(definition)
+        found = first_rows_extent(first, output, tables, typer) if first is not None else None
+    extent = found or rows_extent(definition, output, tables)
+    return replace(extent, solid=facts.never_null(extent.rows, tables) & set(extent.key))
 
 
 def core(node: Relation) -> Relation:

@@ -94,22 +94,6 @@ class GroupReserve:
         shown = tuple((n, col(n)) for n in changed.names)
         if always:
             return Project(changed, (*shown, (SUSPECT, literal(True)), (CROWDED, literal(False))))
-        sorted_by = tuple(dict.fromkeys(o.this.name for o in self.order))
-        before: Relation = Scan(EXTENT, plain(tuple(dict.fromkeys((*self.groups, *sorted_by)))), State.BEFORE)
-        if near is not None:
-            before = Filter(before, near)
-        last = over("row_number", backwards(self.order), self.groups)
-        counted = Window(
-            matched(before, CHANGED, self.groups), ((LAST, last), (ROWS, over("count", groups=self.groups)))
-        )
-        edges = Project(
-            Filter(counted, at_most(LAST, 1)),
-            (
-                *((f"{PREFIX}of_{g}", col(g)) for g in self.groups),
-                *((f"{PREFIX}last_{c}", col(c)) for c in sorted_by),
-                (ROWS, col(ROWS)),
-            ),
-        )
         same = conjunction(equal(col(g), col(f"{PREFIX}of_{g}")) for g in self.groups)
         assert same is not None
         were = exp.Coalesce(this=col(ROWS).tree, expressions=[exp.Literal.number(0)])
@@ -119,14 +103,35 @@ class GroupReserve:
         moved = exp.Window(
             this=exp.Sum(this=col(COUNT).tree), partition_by=[col(g).tree for g in self.groups], over="OVER"
         )
-        summed = Window(Filter(OuterJoin(changed, edges, same), Scalar(falls)), ((MOVED, Scalar(moved)),))
+        found = Filter(OuterJoin(changed, self.edges(near), same), Scalar(falls))
         are = exp.Add(this=were.copy(), expression=col(MOVED).tree)
         used = exp.And(
             this=exp.GTE(this=were.copy(), expression=needed.copy()),
             expression=exp.LT(this=are, expression=needed.copy()),
         )
         full = exp.GT(this=are.copy(), expression=most)
+        summed = Window(found, ((MOVED, Scalar(moved)),))
         return Project(summed, (*shown, (SUSPECT, Scalar(used)), (CROWDED, Scalar(full))))
+
+    def edges(self, near: Scalar | None) -> Relation:
+        """Of the groups that change: the order's values in the last of their stored rows, and how many these are."""
+        sorted_by = tuple(dict.fromkeys(o.this.name for o in self.order))
+        rows = matched(self.before((*self.groups, *sorted_by), near), CHANGED, self.groups)
+        last = over("row_number", backwards(self.order), self.groups)
+        counted = Window(rows, ((LAST, last), (ROWS, over("count", groups=self.groups))))
+        return Project(
+            Filter(counted, at_most(LAST, 1)),
+            (
+                *((f"{PREFIX}of_{g}", col(g)) for g in self.groups),
+                *((f"{PREFIX}last_{c}", col(c)) for c in sorted_by),
+                (ROWS, col(ROWS)),
+            ),
+        )
+
+    @staticmethod
+    def before(columns: tuple[str, ...], near: Scalar | None) -> Relation:
+        rows = Scan(EXTENT, plain(tuple(dict.fromkeys(columns))), State.BEFORE)
+        return rows if near is None else Filter(rows, near)
 
     def flagged(self, flag: str) -> Relation:
         """The groups with a flag, from SETTLED."""
@@ -137,9 +142,7 @@ class GroupReserve:
         """ΔP, from SETTLED and, if there are such groups, SUSPECTS and CROWDED."""
         columns = (*self.columns, COUNT)
         settled = Scan(SETTLED, plain((*columns, SUSPECT, CROWDED)))
-        before: Relation = Scan(EXTENT, plain(self.columns), State.BEFORE)
-        if near is not None:
-            before = Filter(before, near)
+        before = self.before(self.columns, near)
         parts: list[Relation] = [keep(Filter(settled, negated(col(SUSPECT))), columns)]
         if suspects:
             parts.append(rows_as(self.rederived(), 1))

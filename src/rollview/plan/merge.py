@@ -1,11 +1,12 @@
 """The refresh operator (deltas/refresh.py) as a MERGE tree.
 
-`near` says by literals where the matched keys lie; Spark prunes the extent's files by them.
+`near` says by literals where the matched keys lie; Spark prunes the extent's files by them. `solid` are the key columns
+that are never NULL.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -22,8 +23,8 @@ def column(alias: str, name: str) -> exp.Column:
     return exp.Column(this=ident(name), table=ident(alias))
 
 
-def same_key(key: Sequence[str], near: Mapping[str, Region]) -> exp.Expr:
-    """Null-safe, unless the change is known to have no NULL there: plain equality is hashed faster.
+def same_key(key: Sequence[str], near: Mapping[str, Region], solid: Collection[str] = ()) -> exp.Expr:
+    """Null-safe, unless there is known to be no NULL: plain equality is hashed faster.
 
     Extents are sorted by their key, so a column prunes as long as those before it have a single value.
     """
@@ -31,7 +32,7 @@ def same_key(key: Sequence[str], near: Mapping[str, Region]) -> exp.Expr:
     pruning = True
     for name in key:
         region = near.get(name)
-        equal = exp.EQ if region is not None and not region.nulls else exp.NullSafeEQ
+        equal = exp.EQ if name in solid or (region is not None and not region.nulls) else exp.NullSafeEQ
         tests.append(equal(this=column(TARGET, name), expression=column(SOURCE, name)))
         if region is not None and pruning:
             tests.append(region.test(column(TARGET, name)))
@@ -47,12 +48,13 @@ def merge_states(
     *,
     keep_empty: bool,
     near: Mapping[str, Region] | None = None,
+    solid: Collection[str] = (),
 ) -> exp.Merge:
     """V ⊔ □V for an aggregate."""
 
     totals = tuple((s, Scalar(u.apply(old(s).tree, new(s).tree))) for s, u in updates.items())
     operator = aggregate_refresh(tuple(key), totals, keep_empty=keep_empty)
-    return rendered(operator, target, source, [*key, *updates], near)
+    return rendered(operator, target, source, [*key, *updates], near, solid)
 
 
 def merge_rows(
@@ -63,9 +65,10 @@ def merge_rows(
     *,
     insert: bool,
     near: Mapping[str, Region] | None = None,
+    solid: Collection[str] = (),
 ) -> exp.Merge:
     """Delete the rows whose key comes with a negative count; with `insert`, insert those with a positive one."""
-    return rendered(rows_refresh(tuple(key)), target, source, columns if insert else (), near)
+    return rendered(rows_refresh(tuple(key)), target, source, columns if insert else (), near, solid)
 
 
 def rendered(
@@ -74,9 +77,10 @@ def rendered(
     source: exp.Expr,
     inserts: Sequence[str],
     near: Mapping[str, Region] | None = None,
+    solid: Collection[str] = (),
 ) -> exp.Merge:
     """V ⊔_θ^U □V; `inserts` are the columns of the rows that are inserted, none if another statement does that."""
-    on = same_key(operator.key, near or {})
+    on = same_key(operator.key, near or {}, solid)
     if operator.match is not None:
         on = exp.and_(on, paired(operator.match))
     whens = []
