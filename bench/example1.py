@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql import SparkSession
+
 import rollview
 from bench.measure import Measured, Meter, middle
 from rollview.lake.session import local_session
@@ -32,7 +34,8 @@ KEYS = {"city_sales": ["city"], "category_sales": ["category"], "si_sales": ["st
 def warehouse(path: Path, sales: int) -> rollview.Warehouse:
     url = f"sqlite:///{(path / 'catalog.db').absolute()}"
     path.mkdir(parents=True, exist_ok=True)
-    spark = local_session(path, url, driver_memory="6g", extra={"spark.ui.enabled": "true", "spark.ui.port": "0"})
+    watched = {} if SparkSession.getActiveSession() else {"spark.ui.enabled": "true", "spark.ui.port": "0"}
+    spark = local_session(path, url, driver_memory="6g", extra=watched)
     wh = rollview.open(path, spark=spark)
     if wh.tick == 0:
         load(wh, sales)
