@@ -62,6 +62,17 @@ def test_a_small_view_is_applied_without_a_job(wh: Warehouse, view: str) -> None
     assert files(wh, view) == (2, 1)
 
 
+def test_a_commit_costs_the_same_however_many_there_were(wh: Warehouse) -> None:
+    """A manifest of which every file is gone would be opened by each later commit."""
+    for i in range(5):
+        add_sales(wh, 300 + i)
+        wh.refresh("states")
+    for name in ("sales", "states"):
+        table = wh._lake.load(wh._stored(name).extent)
+        snapshot = table.current_snapshot()
+        assert snapshot is not None and len(snapshot.manifests(table.io)) == 2, "what came, and what went"
+
+
 def test_everything_may_go_and_come_again(wh: Warehouse) -> None:
     with wh.transaction() as tx:
         tx.delete("sales", where="true")

@@ -12,7 +12,10 @@ from uuid import uuid4
 
 import pyarrow as pa
 from pyiceberg.io.pyarrow import write_file
+from pyiceberg.manifest import ManifestFile
 from pyiceberg.table import WriteTask
+from pyiceberg.table.snapshots import Operation
+from pyiceberg.table.update.snapshot import _OverwriteFiles
 from pyspark.sql import DataFrame, DataFrameWriterV2, Observation
 from pyspark.sql import functions as F
 from sqlglot import exp
@@ -26,6 +29,14 @@ from rollview.steps import reached
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
+
+
+class Replacement(_OverwriteFiles):
+    """pyiceberg carries on every manifest, also those of which all files are gone: one more with each commit."""
+
+    def _process_manifests(self, manifests: list[ManifestFile]) -> list[ManifestFile]:
+        here = self._snapshot_id
+        return [m for m in manifests if m.added_snapshot_id == here or m.has_added_files() or m.has_existing_files()]
 
 
 class Writing(Tables):
@@ -69,11 +80,12 @@ class Writing(Tables):
         if table.metadata.format_version != SMALL_FORMAT:
             raise conflict(f"{ref.namespace}.{ref.name} has been prepared for a MERGE")
         task = WriteTask(uuid4(), 0, table.schema(), rows.combine_chunks().to_batches())
+        kind = Operation.OVERWRITE if table.metadata.current_snapshot_id is not None else Operation.APPEND
         plain = table.metadata.model_copy(update={"properties": {}})  # of those for Spark it warns on every write
         with (
             translated("replace"),
             table.transaction() as change,
-            change.update_snapshot(snapshot_properties=dict(properties)).overwrite() as files,
+            Replacement(kind, change, table.io, snapshot_properties=dict(properties)) as files,
         ):
             for there in table.scan().plan_files():
                 files.delete_data_file(there.file)
