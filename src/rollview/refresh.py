@@ -282,7 +282,7 @@ class Refresh:
         if plan.rederives or plan.refills or plan.inserts_only or (small and applier.fits_driver(updates)):
             return False
         whole = plan.kind is Kind.AGGREGATE or (plan.kind is Kind.KEYED and small)
-        return whole and applier.takes_query(near, self.compiled.extent.key)
+        return whole and applier.takes_query(near, self.compiled.extent.key, small=small)
 
     def first_rows(
         self, plan: Maintenance, stock: Stock | None, versioned: Versioned, log: ViewLog, span: Span

@@ -151,3 +151,18 @@ def test_a_change_of_keys_that_lie_together_is_computed_by_its_merge(
         far = refresh(wh, "v")
     assert ["compute" in report.phases for report in (apart, near, far)] == [False, False, True]
     assert (near.updated or near.inserted) == 11 and near.deleted >= 11
+
+
+def test_a_small_change_is_computed_by_its_merge_only_if_its_keys_are_known_to_lie_together(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Otherwise the MERGE would read all of an extent that is not tiny, and more of it as that grows."""
+    with open_shop(tmp_path / "w", limits=Limits(rewrite_bytes=0)) as wh:
+        wh.create_view("keyed", BIG_SALES, policy="strict")
+        wh.create_view("states", CITY_SALES, policy="strict")
+        add_sales(wh, 500, 501)
+        wh.refresh()
+        with wh.transaction() as tx:
+            tx.delete("sales", where="sale_id = 500")
+        assert "compute" not in refresh(wh, "keyed").phases
+        assert "compute" in refresh(wh, "states").phases

@@ -141,9 +141,13 @@ class Applier:
 
     # --- fused: the change is computed by the statement that applies it -------------------------------
 
-    def takes_query(self, near: Mapping[str, Region], key: Sequence[str]) -> bool:
-        """May the source of a MERGE be a query? If it touches only little of the extent, which is sorted by `key`."""
-        if self.is_small():
+    def takes_query(self, near: Mapping[str, Region], key: Sequence[str], *, small: bool) -> bool:
+        """May the source of a MERGE be a query? If it touches only little of the extent, which is sorted by `key`.
+
+        A small change is better computed first if nothing else tells where its keys lie: then only the files that may
+        hold them are read, however many others there are.
+        """
+        if self.size() <= (self.limits.rewrite_bytes if small else self.limits.few_bytes):
             return True
         region = near.get(key[0]) if key else None
         ranges = whole_numbers(region) if region is not None else None
