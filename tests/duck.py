@@ -273,12 +273,16 @@ def bag(rows: Iterable[tuple[Any, ...]]) -> Bag:
     return Counter(tuple(comparable(v) for v in row) for row in rows)
 
 
+DUST = 1e-15
+"""a covariance that DuckDB finds where there is none"""
+
+
 def comparable(value: Any) -> Any:
-    """Numbers of any type compare by value, fractions to twelve digits, and NaN as itself."""
+    """Numbers of any type compare by value, fractions to twelve digits, what is left of none as 0, and NaN as itself."""
     if isinstance(value, Decimal | Fraction | float):
         if isinstance(value, float) and not math.isfinite(value):
             return "NaN" if math.isnan(value) else value
-        return Decimal(f"{float(value):.12g}")
+        return Decimal(0) if abs(value) < DUST else Decimal(f"{float(value):.12g}")
     return tuple(map(comparable, value)) if isinstance(value, list | tuple) else value
 
 
