@@ -278,7 +278,7 @@ DUST = 1e-15
 
 
 def comparable(value: Any) -> Any:
-    """Numbers of any type compare by value, fractions to twelve digits, what is left of none as 0, and NaN as itself."""
+    """Numbers compare by value, whatever their type: fractions to twelve digits, dust as 0, and NaN as itself."""
     if isinstance(value, Decimal | Fraction | float):
         if isinstance(value, float) and not math.isfinite(value):
             return "NaN" if math.isnan(value) else value
