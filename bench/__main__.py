@@ -23,7 +23,7 @@ PARTS = {
     "extreme": [["bench.extreme", "10000000"]],
     "one_row": [["bench.one_row", "200000"], ["bench.one_row", "2000000"]],
     "outer": [["bench.outer", "200000"], ["bench.outer", "2000000"]],
-    "propagate": [["bench.propagate", "100000"]],
+    "propagate": [["bench.propagate", "600000"]],
     "contention": [["bench.contention", "100"]],
 }
 LARGE = ("large", "growth")
@@ -104,7 +104,8 @@ def show(results: dict[str, list[dict[str, Any]]]) -> None:
             growth = big["bytes"] / max(1, small["bytes"])
             console.print(f"{what}: tenfold base, {growth:.2f} times the bytes, {big['jobs']} jobs")
     for one in results.get("propagate", ()):
-        console.print(f"a small change propagated, not applied: {one['ratio']:.2f} of a refresh")
+        for size, ratio in one["ratios"].items():
+            console.print(f"{size} view, a small change propagated, not applied: {ratio:.2f} of a refresh")
     for one in results.get("contention", ()):
         longest, total = one["longest / target"], one["all / one big step"]
         console.print(f"steps of a target duration: the longest {longest:.2f} of it, all {total:.2f} of one big step")

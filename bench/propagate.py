@@ -11,12 +11,17 @@ import rollview
 from bench.measure import Meter, middle
 from rollview.lake.session import local_session
 
-VIEW = """SELECT product, COUNT(*) AS n, SUM(quantity) AS quantity
-    FROM lines JOIN orders ON lines.order_id = orders.order_id GROUP BY product"""
+VIEWS = {
+    "small": """SELECT product, COUNT(*) AS n, SUM(quantity) AS quantity
+        FROM lines JOIN orders ON lines.order_id = orders.order_id GROUP BY product""",
+    "large": """SELECT customer, product, COUNT(*) AS n, SUM(quantity) AS quantity
+        FROM lines JOIN orders ON lines.order_id = orders.order_id GROUP BY customer, product""",
+}
+"""one whose extent the driver rewrites, and one that takes a MERGE"""
 
 
 def run(path: Path, orders: int, rounds: int = 5, warm: int = 3) -> dict[str, Any]:
-    """Two views of one definition get the same hundred changed rows in turn; one is refreshed, one propagated."""
+    """Twice two views of one definition get the same hundred changed rows; one is refreshed, one propagated."""
     path.mkdir(parents=True, exist_ok=True)
     url = f"sqlite:///{(path / 'catalog.db').absolute()}"
     spark = local_session(path, url, driver_memory="4g", extra={"spark.ui.enabled": "true", "spark.ui.port": "0"})
@@ -24,24 +29,25 @@ def run(path: Path, orders: int, rounds: int = 5, warm: int = 3) -> dict[str, An
     if wh.tick == 0:
         load(wh, orders)
     meter = Meter(spark)
-    samples: dict[str, list[Any]] = {"refreshed": [], "propagated": []}
+    samples: dict[str, list[Any]] = {f"{size} {how}": [] for size in VIEWS for how in ("refreshed", "propagated")}
     for turn in range(rounds + warm):
         with wh.transaction() as tx:
             tx.update(
                 "lines", set={"quantity": "quantity + 1"}, where=f"order_id BETWEEN {turn * 50} AND {turn * 50 + 24}"
             )
-        work = {"refreshed": lambda: wh.refresh("refreshed"), "propagated": lambda: wh.propagate("propagated")}
-        for name, run_it in work.items():
-            measured = meter.measure(run_it)
-            print(f"  {name}: {measured}", file=sys.stderr)
-            if turn >= warm:
-                samples[name].append(measured)
-    wh.apply("propagated")
-    ok = wh.verify("refreshed").ok and wh.verify("propagated").ok
+        for size in VIEWS:
+            for how, run_it in (("refreshed", wh.refresh), ("propagated", wh.propagate)):
+                measured = meter.measure(lambda name=f"{size}_{how}", run=run_it: run(name))
+                print(f"  {size} {how}: {measured}", file=sys.stderr)
+                if turn >= warm:
+                    samples[f"{size} {how}"].append(measured)
+    for size in VIEWS:
+        wh.apply(f"{size}_propagated")
+    ok = all(wh.verify(f"{size}_{how}").ok for size in VIEWS for how in ("refreshed", "propagated"))
     wh.close()
     found = {name: middle(s) for name, s in samples.items()}
-    ratio = found["propagated"].seconds / found["refreshed"].seconds
-    return {"orders": orders, "verified": ok, "ratio": ratio, "measured": {n: m.__dict__ for n, m in found.items()}}
+    ratios = {size: found[f"{size} propagated"].seconds / found[f"{size} refreshed"].seconds for size in VIEWS}
+    return {"orders": orders, "verified": ok, "ratios": ratios, "measured": {n: m.__dict__ for n, m in found.items()}}
 
 
 def load(wh: rollview.Warehouse, orders: int) -> None:
@@ -53,8 +59,9 @@ def load(wh: rollview.Warehouse, orders: int) -> None:
         tx.insert("orders", wh.spark.range(orders).selectExpr("id AS order_id", customer))
     with wh.transaction() as tx:
         tx.insert("lines", wh.spark.range(4 * orders).selectExpr(*lines, "1 AS quantity"))
-    for name in ("refreshed", "propagated"):
-        wh.create_view(name, VIEW, policy="incremental")
+    for size, sql in VIEWS.items():
+        for how in ("refreshed", "propagated"):
+            wh.create_view(f"{size}_{how}", sql, policy="incremental")
 
 
 if __name__ == "__main__":

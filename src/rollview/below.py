@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 from rollview.catalog import ControlStore
 from rollview.catalog.stored import Stored
@@ -22,16 +23,17 @@ class Below:
         self.relations = relations
         self.view = view
 
+    @cached_property
     def all(self) -> list[Stored]:
         below = self.control.relations.dependencies_of(self.view.name)
         return [self.relations[r.name.lower()] for r in below]
 
     def views(self) -> list[Stored]:
-        return [r for r in self.all() if r.relation.kind == "view"]
+        return [r for r in self.all if r.relation.kind == "view"]
 
     def changed(self, span: Span) -> bool:
         """May the view differ between the ends of the span?"""
-        reads = self.all()
+        reads = self.all
         if self.control.ticks.ticks_between(span.since, span.upto, [r.name for r in reads]):
             return True
         return any(self.moved(r, span) for r in reads if r.relation.kind == "view")
@@ -66,4 +68,4 @@ class Below:
 
     def closed(self) -> bool:
         """Does the view read a table that cannot be read again?"""
-        return any(r.definition.get("access") == NONE for r in self.all())
+        return any(r.definition.get("access") == NONE for r in self.all)

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
 from sqlglot import exp
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Change:
-    """A computed change: `name` is what SQL reads; `rows` are there only if it is small and on the driver."""
+    """A computed change; `rows` are there only if it is small and on the driver."""
 
-    name: exp.Table
+    named: Callable[[], exp.Table]
+    """gives it a name in SQL"""
     rows: pa.Table | None
+
+    @cached_property
+    def name(self) -> exp.Table:
+        """What SQL reads. Where the driver applies the change nobody asks, and Spark never sees the rows."""
+        return self.named()
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,7 +185,7 @@ class Refresh:
             reason = "RV-UPSTREAM-ELSEWHERE"
         elif not all(self.below.follows(r, span) for r in self.below.views()):
             reason = "RV-UPSTREAM-RECOMPUTED"
-        elif any(self.below.gap(r, span) for r in self.below.all()):
+        elif any(self.below.gap(r, span) for r in self.below.all):
             reason = "RV-SOURCE-GAP"
         elif (
             self.compiled.extent.states is not None and self.compiled.extent.states.floating and self.policy != "strict"
@@ -335,7 +335,7 @@ class Refresh:
         """For the views above, before the extent's commit."""
         assert self.compiled is not None
         with self.phase("log"):
-            change, here = Change(after, None), self.view.extent.tree()
+            change, here = Change(after.copy, None), self.view.extent.tree()
             log.write(self.compiled, change, here, span.since, span.upto, may_miss=False, replaced=True)
         reached("refresh.logged")
 
@@ -357,9 +357,9 @@ class Refresh:
             rows = self.lake.fetch(query(plan.gross or plan.change), limit=self.limits.small_rows + 1)
             if rows.num_rows <= self.limits.small_rows:
                 rows = summed(rows) if plan.gross is not None else rows
-                return Change(versioned.states.keep(CHANGE, rows), rows)
+                return Change(lambda: versioned.states.keep(CHANGE, rows), rows)
         frame = self.lake.run(query(plan.change)).persist()
-        return Change(versioned.states.keep(CHANGE, frame), None)
+        return Change(lambda: versioned.states.keep(CHANGE, frame), None)
 
     @property
     def order(self) -> tuple[str, ...]:

@@ -90,7 +90,7 @@ class Roll(Refresh):
     @property
     def present(self) -> bool:
         """Does a table below show only its present?"""
-        return any(r.definition.get("access") == PRESENT for r in self.below.all())
+        return any(r.definition.get("access") == PRESENT for r in self.below.all)
 
     def compensated(self, mark: int, upto: int, interval: Callable[[str], Interval | None], driver: str) -> list[Step]:
         assert self.compiled is not None
@@ -167,7 +167,7 @@ class Roll(Refresh):
 
     def refuse_gaps(self, span: Span) -> None:
         """Changes of tables that were never captured, and views below that have gone elsewhere."""
-        if any(self.below.gap(r, span) for r in self.below.all() if r.relation.kind != "view"):
+        if any(self.below.gap(r, span) for r in self.below.all if r.relation.kind != "view"):
             raise BadInput(
                 f"not all changes below {self.view.name} between ticks {span.since} and {span.upto} are known",
                 code="RV-SOURCE-GAP",
@@ -236,7 +236,7 @@ class Roll(Refresh):
         plan = Maintenance(layout.kind, None, inserts_only=grows)
         applier = self.applier(span)
         try:
-            change = Change(self.lake.bind(CHANGE, rows), rows if small else None)
+            change = Change(lambda: self.lake.bind(CHANGE, rows), rows if small else None)
             with self.phase("apply"):
                 applied = self.apply(applier, plan, change)
         finally:

@@ -76,7 +76,7 @@ def read(lake: Lake, stored: Stored, tick: int, columns: list[str], *, small: bo
     if small:
         rows = lake.scan(stored.log, equal(TICK, tick), [*columns, COUNT]).select([*columns, COUNT])
         rows = counted(rows) if netted else rows
-        return Change(lake.bind(FOLDING, rows), rows)
+        return Change(lambda: lake.bind(FOLDING, rows), rows)
     names = [exp.Column(this=ident(c)) for c in columns]
     count: exp.Expr = exp.Column(this=ident(COUNT))
     this_tick = exp.EQ(this=exp.Column(this=ident(TICK)), expression=exp.Literal.number(tick))
@@ -84,4 +84,4 @@ def read(lake: Lake, stored: Stored, tick: int, columns: list[str], *, small: bo
     if netted:
         query = query.group_by(*(n.copy() for n in names))
         count = exp.Sum(this=count)
-    return Change(lake.bind(FOLDING, query.select(exp.alias_(count, COUNT, quoted=True))), None)
+    return Change(lambda: lake.bind(FOLDING, query.select(exp.alias_(count, COUNT, quoted=True))), None)

@@ -307,11 +307,11 @@ class Applier:
         query = bag_source(change.name, self.extent.tree(), columns, near)
         if change.rows is None:
             frame = self.lake.run(query).persist()
-            return Change(self.lake.bind(BAG, frame), None)
+            return Change(lambda: self.lake.bind(BAG, frame), None)
         if gains_single_copies(change):
             return change
         rows = self.lake.fetch(query)
-        return Change(self.lake.bind(BAG, rows), rows)
+        return Change(lambda: self.lake.bind(BAG, rows), rows)
 
     # --- two commits, one publication -----------------------------------------------------------------
 

@@ -13,8 +13,10 @@ from uuid import uuid4
 import pyarrow as pa
 from pyiceberg.io.pyarrow import write_file
 from pyiceberg.manifest import ManifestFile
-from pyiceberg.table import WriteTask
+from pyiceberg.table import Transaction, WriteTask
+from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Operation
+from pyiceberg.table.update import TableUpdate
 from pyiceberg.table.update.snapshot import _OverwriteFiles
 from pyspark.sql import DataFrame, DataFrameWriterV2, Observation
 from pyspark.sql import functions as F
@@ -29,6 +31,19 @@ from rollview.steps import reached
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
+
+
+class Staged(Transaction):
+    """pyiceberg copies all of the metadata whenever it looks at it, twenty times in a commit: the more snapshots there
+    are, the longer that takes."""
+
+    _seen: tuple[tuple[TableUpdate, ...], TableMetadata] | None = None
+
+    @property
+    def table_metadata(self) -> TableMetadata:
+        if self._seen is None or self._seen[0] is not self._updates:
+            self._seen = self._updates, super().table_metadata
+        return self._seen[1]
 
 
 class Replacement(_OverwriteFiles):
@@ -55,22 +70,22 @@ class Writing(Tables):
     ) -> int:
         """Append by pyiceberg, without a Spark job; the new snapshot. Only for format v2."""
         table = self.unmoved(ref, after)
-        with translated("append"):
-            table.append(rows.cast(table.schema().as_arrow()), snapshot_properties=dict(properties))
+        with translated("append"), Staged(table) as change:
+            change.append(rows.cast(table.schema().as_arrow()), snapshot_properties=dict(properties))
         return table.metadata.current_snapshot_id or 0
 
     def delete(self, ref: TableRef, condition: Any, properties: Mapping[str, str], after: int | None = None) -> int:
         """Delete by pyiceberg, without a Spark job; the new snapshot."""
         table = self.unmoved(ref, after)
-        with translated("delete"):
-            table.delete(condition, snapshot_properties=dict(properties))
+        with translated("delete"), Staged(table) as change:
+            change.delete(condition, snapshot_properties=dict(properties))
         return table.metadata.current_snapshot_id or 0
 
     def gather(self, ref: TableRef, order: str, properties: Mapping[str, str]) -> None:
         """The same rows in one file, by pyiceberg, without a Spark job; only what fits on the driver."""
         table = self.load(ref)
-        with translated("gather"):
-            table.overwrite(table.scan().to_arrow().sort_by(order), snapshot_properties=dict(properties))
+        with translated("gather"), Staged(table) as change:
+            change.overwrite(table.scan().to_arrow().sort_by(order), snapshot_properties=dict(properties))
 
     def replace_small(
         self, ref: TableRef, rows: pa.Table, properties: Mapping[str, str], after: int | None = None
@@ -84,7 +99,7 @@ class Writing(Tables):
         plain = table.metadata.model_copy(update={"properties": {}})  # of those for Spark it warns on every write
         with (
             translated("replace"),
-            table.transaction() as change,
+            Staged(table) as change,
             Replacement(kind, change, table.io, snapshot_properties=dict(properties)) as files,
         ):
             for there in table.scan().plan_files():

@@ -36,12 +36,12 @@ class Stages:
         if small:
             return self.kept(name, self.lake.fetch(query))
         self.bound[name] = self.states.keep(name, self.lake.run(query).persist())
-        return Change(self.bound[name], None)
+        return Change(self.bound[name].copy, None)
 
     def kept(self, name: str, rows: pa.Table) -> Change:
         """Rows that are on the driver."""
         self.bound[name] = self.states.keep(name, rows)
-        return Change(self.bound[name], rows)
+        return Change(self.bound[name].copy, rows)
 
     def bind(self, scan: Scan) -> exp.Table:
         return self.bound[scan.table].copy() if scan.table in self.bound else self.versioned.bind(scan)

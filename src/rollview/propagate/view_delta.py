@@ -112,6 +112,9 @@ class ViewDelta:
         """Take back everything above a tick: it was computed from something that no longer holds."""
         if any(s.upto > tick for s in self.control.steps.of(self.view.name)):
             self.control.steps.forget(self.view.name, above=tick)
+        latest = self.lake.commit(self.view.log)
+        if latest is None or (PROPERTY_SINCE in latest.properties and latest.number(PROPERTY_TICK) <= tick):
+            return  # steps are written in their order
         condition = above(TICK, tick)
         if self.lake.rows_in(self.view.log, condition):
             self.after = self.lake.delete(self.view.log, condition, {PROPERTY_TICK: str(tick)}, self.after)
