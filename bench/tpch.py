@@ -112,7 +112,7 @@ def recompute(wh: rollview.Warehouse, view: str, text: str) -> None:
         wh.spark.sql(text).writeTo(f"rollview.bench.{view}_full").overwrite(lit(True))
 
 
-def run(folder: Path, scale: str = "1", rounds: int = 4, warm: int = 3) -> dict[str, Any]:
+def run(folder: Path, scale: str = "1", rounds: int = 5, warm: int = 5) -> dict[str, Any]:
     generate(folder / f"tpch-{scale}", scale)
     wh = warehouse(folder / f"tpch-{scale}-warehouse", folder / f"tpch-{scale}")
     wh.spark.sql("CREATE NAMESPACE IF NOT EXISTS rollview.bench")

@@ -15,7 +15,7 @@ from rollview.catalog.schema import relation as relation_table
 from rollview.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from rollview.catalog.database import Database
 
@@ -172,8 +172,11 @@ class Relations:
 def relation_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
     """The id of each named relation, by the name as given."""
     wanted = list(names)
-    found = relations_by_name(connection, wanted)
-    return {name: found[fold(name)].id for name in wanted}
+    folded = relation_table.c.folded
+    query = select(folded, relation_table.c.id).where(folded.in_([fold(name) for name in wanted]))
+    found: dict[str, int] = dict(connection.execute(query).tuples().all())
+    refuse_unknown(wanted, found)
+    return {name: found[fold(name)] for name in wanted}
 
 
 def relation_of(row: Row[Any]) -> Relation:
@@ -195,6 +198,11 @@ def relations_by_name(connection: Connection, names: Sequence[str], *, lock: boo
     query = select(relation_table).where(folded.in_([fold(name) for name in names])).order_by(relation_table.c.id)
     rows = connection.execute(query.with_for_update() if lock else query).all()
     found: dict[str, Relation] = {row.folded: relation_of(row) for row in rows}
+    refuse_unknown(names, found)
+    return found
+
+
+def refuse_unknown(names: Iterable[str], found: Collection[str]) -> None:
     for name in names:
         if fold(name) not in found:
             raise BadInput(
@@ -202,7 +210,6 @@ def relations_by_name(connection: Connection, names: Sequence[str], *, lock: boo
                 code="RV-RELATION-UNKNOWN",
                 hint="status lists the tables and views of the warehouse.",
             )
-    return found
 
 
 def _add_dependencies(connection: Connection, view: Relation, reads: Iterable[str]) -> None:
