@@ -86,7 +86,7 @@ class Subject:
 
     def check(self, step: Step, stored: Bag) -> None:
         if (reserve := self.view.extent.group_reserve) is not None:
-            check_shelves(reserve, step, stored)
+            check_reserves(reserve, step, stored)
         else:
             assert stored == self.stored(step), "the extent differs from its recompute"
         assert not self.view.determined or self.read(step, stored) == self.meant(step), (
@@ -94,7 +94,7 @@ class Subject:
         )
 
 
-def check_shelves(reserve: GroupReserve, step: Step, stored: Bag) -> None:
+def check_reserves(reserve: GroupReserve, step: Step, stored: Bag) -> None:
     """Of each group the rows up to some rank, as many as are needed, and not many more than are wanted."""
     places = [reserve.columns.index(g) for g in reserve.groups]
     ranked = sorted(rows_of(reserve.ranked(reserve.source), step).elements(), key=lambda row: row[-1])

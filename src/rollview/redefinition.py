@@ -64,7 +64,7 @@ class Redefinition:
             self.refuse_cycle(old, text)
             started = datetime.now(UTC)
             found = self.stays(old, text, policy)
-            same = text == old.definition["sql"] and not is_outdated(old, all_stored(self.control))
+            same = text == old.text and not is_outdated(old, all_stored(self.control))
             if found is None and same:  # there is only the text to compare
                 self.control.relations.update_definition(old.name, {**old.definition, "policy": policy})
                 return self.stayed(old, started)
@@ -86,7 +86,7 @@ class Redefinition:
                 hint="refresh it with a full policy, or replace it",
             )
         try:
-            report = self.rebuilt(view, view.definition["sql"], view.definition["policy"])
+            report = self.rebuilt(view, view.text, view.definition["policy"])
             return replace(report, reason="RV-SCHEMA-CHANGED")
         except BadInput as error:
             raise SourceError(
@@ -122,9 +122,12 @@ class Redefinition:
     def keep(self, old: Stored, text: str, policy: str, found: Redefined) -> None:
         """Another text, and perhaps another reader, over the same rows; no Spark job."""
         view = found.view
+        known = {k: v for k, v in old.definition.items() if k != "sees"}
+        stored_sees = old.definition.get("stored_sees" if "stored_for" in old.definition else "sees", {})
         definition = {
-            **old.definition,
+            **known,
             "sql": text,
+            "stored_sees": stored_sees,
             "policy": policy,
             "uses": columns_used(view, {n: s.base for n, s in all_stored(self.control).items()}),
             "fingerprint": fingerprint(text, tuple(c.name for c in view.output)),
@@ -171,7 +174,7 @@ class Redefinition:
                 old = self.unmoved(old)
                 self.catch_up(beside, held(self.lake, self.control, old).tick)
                 new = self.control.relations.get(beside)
-                same = text == old.definition["sql"]  # of which types have changed: views above follow as it did
+                same = text == old.text  # of which types have changed: views above follow as it did
                 readers = self.readers(old) if same else self.fitting_readers(old, stored(new).base.columns, new.key)
                 if readers:
                     self.views.start_logging(stored(new), all_stored(self.control))

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from rollview.algebra.relation import Relation, scans
+from rollview.algebra.relation import Aggregate, Relation, scans
 from rollview.apply.compact import compact
 from rollview.apply.first_rows import chosen, computed, moved, said, stock_at
 from rollview.apply.log import ViewLog
@@ -40,7 +40,7 @@ from rollview.names import PROPERTY_PLAN, PROPERTY_TICK, PROPERTY_VIEW
 from rollview.plan.compile import CompiledView
 from rollview.plan.cost import Estimate
 from rollview.plan.emit import emit
-from rollview.plan.extent import Kind, stored
+from rollview.plan.extent import Kind, core, stored
 from rollview.plan.maintain import Maintenance, maintain
 from rollview.plan.region import Region
 from rollview.plan.reserve import FULL, USED, Stock
@@ -354,7 +354,9 @@ class Refresh:
             return emit(restrict(versioned.clocked(change), known), versioned.bind, lookups=versioned.small)
 
         if versioned.small:
-            rows = self.lake.fetch(query(plan.gross or plan.change), limit=self.limits.small_rows + 1)
+            made = plan.gross or plan.change
+            grouped = isinstance(core(made), Aggregate)
+            rows = self.lake.fetch(query(made), limit=self.limits.small_rows + 1, grouped=grouped)
             if rows.num_rows <= self.limits.small_rows:
                 rows = summed(rows) if plan.gross is not None else rows
                 return Change(lambda: versioned.states.keep(CHANGE, rows), rows)
@@ -400,7 +402,7 @@ class Refresh:
     def evaluated(self, states: States, tick: int) -> Iterator[tuple[Any, dict[str, str]]]:
         """The rows to store at a tick, and what their commit says of them."""
         if self.compiled is None:
-            yield self.lake.run(states.defined(self.view.definition["sql"], tick)), {}
+            yield self.lake.run(states.defined(self.view, tick)), {}
             return
         query = states.evaluated(self.compiled.extent.rows, tick)
         with computed(self.lake, self.compiled.extent, query) as found:

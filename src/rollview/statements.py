@@ -31,6 +31,7 @@ OURS = re.compile(
 )
 COMMENTS = re.compile(r"(\s*(--[^\n]*(\n|$)|/\*.*?\*/))+", re.DOTALL)
 WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Drop, exp.Alter, exp.TruncateTable, exp.Create)
+ALTER = re.compile(r"\s*ALTER\s+TABLE\b", re.IGNORECASE)
 SHOW = re.compile(r"\s*SHOW\s+MATERIALIZED\s+VIEWS\s*;?\s*", re.IGNORECASE)
 
 
@@ -65,7 +66,18 @@ class Show:
     """SHOW MATERIALIZED VIEWS."""
 
 
-Statement = Create | RefreshView | Explain | Drop | Show
+@dataclass(frozen=True, slots=True)
+class AlterTable:
+    """ALTER TABLE: columns are added, renamed, dropped or widened."""
+
+    name: str
+    add: str | None
+    rename: dict[str, str]
+    drop: list[str]
+    widen: dict[str, str]
+
+
+Statement = Create | RefreshView | Explain | Drop | Show | AlterTable
 
 
 def parse_statement(text: str) -> Statement | None:
@@ -83,6 +95,8 @@ def parse_statement(text: str) -> Statement | None:
         return Drop(plain(found["name"]), bool(found["exists"]))
     if SHOW.fullmatch(text):
         return Show()
+    if ALTER.match(text):
+        return altered(text)
     if OURS.match(text):
         raise BadInput(
             "this statement about materialized views is not understood",
@@ -92,6 +106,35 @@ def parse_statement(text: str) -> Statement | None:
             "EXPLAIN | DROP [IF EXISTS] MATERIALIZED VIEW name; SHOW MATERIALIZED VIEWS",
         )
     return None
+
+
+def altered(text: str) -> AlterTable | None:
+    """None: it is about something else than columns, or not understood."""
+    try:
+        tree = sqlglot.parse_one(text, read="spark")
+    except SqlglotError:
+        return None
+    if not isinstance(tree, exp.Alter) or not is_ours(tree.this):
+        return None
+    added: list[str] = []
+    rename: dict[str, str] = {}
+    drop: list[str] = []
+    widen: dict[str, str] = {}
+    for action in tree.args["actions"]:
+        match action:
+            case exp.ColumnDef():
+                added.append(action.sql(dialect="spark"))
+            case exp.Schema():
+                added += [c.sql(dialect="spark") for c in action.expressions]
+            case exp.RenameColumn():
+                rename[action.this.name] = action.args["to"].name
+            case exp.Drop() if not action.args.get("exists"):
+                drop += [c.name for t in action.args["tables"] for c in (t.expressions or [t])]
+            case exp.AlterColumn() if action.args.get("dtype") is not None:
+                widen[action.this.name] = action.args["dtype"].sql(dialect="spark")
+            case _:
+                return None
+    return AlterTable(tree.this.name, ", ".join(added) or None, rename, drop, widen)
 
 
 def refuse_write(text: str, names: Collection[str]) -> None:
@@ -106,7 +149,8 @@ def refuse_write(text: str, names: Collection[str]) -> None:
             raise BadInput(
                 f"{target.name} is kept by rollview; plain SQL must not change it",
                 code="RV-KEPT",
-                hint="write rows in wh.transaction(); drop with drop_table, drop_view or DROP MATERIALIZED VIEW",
+                hint="write rows in wh.transaction(); change columns with alter_table or ALTER TABLE; "
+                "drop with drop_table, drop_view or DROP MATERIALIZED VIEW",
             )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,7 +18,7 @@ from rollview.catalog import ColumnInfo, ControlStore, HistoryRow
 from rollview.catalog.stored import Stored, bytes_of, stored
 from rollview.errors import BadInput, BrokenInvariant, NotYetSupported, RecomputeRefused, SourceError
 from rollview.frontend.parse import parse_query
-from rollview.frontend.references import is_ours, references
+from rollview.frontend.references import Seen, is_ours, references
 from rollview.frontend.refuse import bad
 from rollview.frontend.scalars import Scalars
 from rollview.frontend.time_filters import calls, clock_function
@@ -42,6 +43,8 @@ from rollview.rules.dispatch import Shape
 from rollview.steps import reached
 
 POLICIES = ("auto", "incremental", "strict", "full")
+TEXTS = {"sql": "sees", "stored_for": "stored_sees"}
+"""in a definition: queries, and the columns that they see of tables which have others now"""
 Checked = tuple[CompiledView | None, str | None]
 """a compiled view, or the reason why it can only be recomputed"""
 
@@ -114,10 +117,11 @@ class Views:
     def compile(self, view: Stored, bases: Tables) -> CompiledView:
         """The view over its parts, and over the rows that were stored for an earlier query of it, if they stayed."""
         parts = view.definition.get("parts", {})
+        known = view.definition
         compiled, *stored_for = (
-            compile_view(text, bases, self.typer, lambda part, _: parts.get(part))
-            for text in (view.definition["sql"], view.definition.get("stored_for"))
-            if text is not None
+            compile_view(known[text], seen_by(bases, known.get(seen, {})), self.typer, lambda part, _: parts.get(part))
+            for text, seen in TEXTS.items()
+            if text in known
         )
         found = answered(compiled, stored_for[0].extent) if stored_for else compiled
         if found is None:
@@ -246,7 +250,7 @@ class Views:
                 PROPERTY_PLAN: view.definition["fingerprint"],
             }
             if compiled is None:
-                self.write(view, self.lake.run(states.defined(view.definition["sql"], tick)), properties)
+                self.write(view, self.lake.run(states.defined(view, tick)), properties)
             else:
                 order = compiled.extent.layout
                 query = states.evaluated(compiled.extent.rows, tick)
@@ -268,6 +272,11 @@ class Views:
         if compiled is not None:
             return emit(compiled.extent.reader, lambda _: view.extent.tree())
         return self.lake.select_all(view.extent.tree())
+
+
+def seen_by(bases: Tables, seen: Seen) -> Tables:
+    """The tables as a query sees them that was made over other columns."""
+    return {n: replace(t, seen=tuple((c, name) for c, name in seen[n])) if n in seen else t for n, t in bases.items()}
 
 
 def read_again(view: CompiledView, bases: Tables) -> set[str]:

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from rollview import sources
 from rollview.algebra.schema import Tables
+from rollview.alteration import Alteration, asked
 from rollview.apply.fold import fold, settle
 from rollview.capture.attached import Attached
 from rollview.capture.clock import Clock
@@ -48,7 +49,7 @@ from rollview.registry import PATIENCE, Registry
 from rollview.report import Listing, Report, Verification
 from rollview.retention import KEEP
 from rollview.roll import Roll
-from rollview.statements import Create, Drop, Explain, RefreshView, Show, parse_statement, refuse_write
+from rollview.statements import AlterTable, Create, Drop, Explain, RefreshView, Show, parse_statement, refuse_write
 from rollview.status import history, ready, status
 from rollview.verify.audit import audit
 from rollview.views import POLICIES, Views
@@ -99,6 +100,7 @@ class Warehouse:
         self._redefinition = Redefinition(
             self._lake, self._control, self._registry, self._views, self._creation, self._catch_up
         )
+        self._alteration = Alteration(self._lake, self._control, self._registry, self._views, self._limits)
         self._recover()
 
     # --- what it is -----------------------------------------------------------------------------------
@@ -159,6 +161,21 @@ class Warehouse:
         """Make a table that others write a base table. Nothing is copied; changes are captured from now on."""
         self._registry.attach(name, source.table, key, foreign_keys or {})
 
+    def alter_table(
+        self,
+        name: str,
+        *,
+        add: str | None = None,
+        rename: Mapping[str, str] | None = None,
+        drop: Sequence[str] = (),
+        widen: Mapping[str, str] | None = None,
+    ) -> None:
+        """Give a managed table other columns: `add` as in CREATE TABLE, `rename` from old names to new ones, `drop`,
+        and `widen` to larger types, such as {"n": "BIGINT"}. The views over it mean what they meant, and keep what is
+        stored for them; those whose own columns become wider are built anew by their next refresh. Refused if a view
+        reads what would be gone."""
+        self._alteration.table(name, asked(add, rename or {}, drop, widen or {}))
+
     def drop_table(self, name: str) -> None:
         """Forget a table. A managed table's rows are dropped; an attached table itself is left alone."""
         self._registry.drop(name, "table", "attached")
@@ -166,6 +183,7 @@ class Warehouse:
     def transaction(self, at: datetime | None = None) -> Transaction:
         """Changes of managed tables under one tick, all or nothing. `at`: when they happened, if they are loaded later;
         times never decrease from one tick to the next, so one before the last commit's counts as that."""
+        self._alteration.recover()
         committer = Committer(self._lake, self._control, lambda s: fold(self._lake, self._control, s, self._limits))
         return Transaction(committer, all_stored(self._control), None if at is None else aware(at))
 
@@ -191,6 +209,7 @@ class Warehouse:
         found = self._control.relations.find(name)
         if found is not None and if_not_exists:
             return None
+        self._alteration.recover()
         relations = all_stored(self._control)
         sql = respelled(sql, relations)
         reads = self._views.reads(sql, relations)
@@ -380,7 +399,10 @@ class Warehouse:
     def sql(self, statement: str) -> Any:
         """Any statement; unqualified names mean the warehouse's. A DataFrame, or what a view's statement gives."""
         match parse_statement(statement):
-            case None:
+            case AlterTable() as alter if self._control.relations.find(alter.name) is not None:
+                self.alter_table(alter.name, add=alter.add, rename=alter.rename, drop=alter.drop, widen=alter.widen)
+                return None
+            case None | AlterTable():
                 relations = all_stored(self._control)
                 refuse_write(statement, relations)
                 with self._lake.in_warehouse():
@@ -438,7 +460,7 @@ class Warehouse:
         states = States(self._lake, self._control, relations)
         try:
             compiled = self._views.compiled(target, relations)
-            recomputed: exp.Query | str = states.defined(target.definition["sql"], found.tick)
+            recomputed: exp.Query | str = states.defined(target, found.tick)
             if compiled is not None and not compiled.determined:
                 recomputed = states.evaluated(compiled.definition, found.tick)
             here = reader_at(target, found.snapshot_id)
@@ -508,6 +530,7 @@ class Warehouse:
     def _followed(self, views: Sequence[str], asked: Sequence[str], policy: str | None) -> dict[str, Report]:
         """Views over columns that have changed are built anew, each after what it reads; their parts go with them."""
         found: dict[str, Report] = {}
+        self._alteration.recover()
         relations = all_stored(self._control)
         for name in views:
             if not is_reserved(name) and is_outdated(relations[name], relations):
@@ -569,6 +592,7 @@ class Warehouse:
         """Finish or undo what a dead process left: half-made relations go, tables follow their logs."""
         self._registry.recover()
         self._redefinition.recover()
+        self._alteration.recover()
         for target in all_stored(self._control).values():
             if target.relation.kind == "table":
                 settle(self._lake, self._control, target, self.tick, self._limits)

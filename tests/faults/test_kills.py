@@ -55,6 +55,7 @@ APPLY = ("apply.rolled", "apply.noted")
 MAINTAIN = ("maintain.forgot", "maintain.gathered", "maintain.unmarked", "maintain.expired")
 """tests/faults/test_propagation_kills.py"""
 REPLACE = ("replace.built", "replace.ready", "replace.committed", "replace.shown")
+ALTER = ("alter.noted", "alter.reshaped", "alter.committed")
 """tests/faults/test_redefinition_kills.py"""
 EVOLVE = ("evolve.logged", "evolve.shown")
 PARAMETERS = {
@@ -64,6 +65,7 @@ PARAMETERS = {
     *APPLY,
     *MAINTAIN,
     *REPLACE,
+    *ALTER,
 }
 
 

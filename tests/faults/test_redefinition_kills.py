@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.faults.test_kills import DROP, REPLACE, Ends, crash
+from tests.faults.test_kills import ALTER, DROP, REPLACE, Ends, crash
 
 import rollview
 from rollview import Limits
@@ -127,3 +127,25 @@ def test_the_end_of_the_old_rows_is_killed_as_well(path: Path, crash: Ends, step
     with opened(path) as wh:
         goes_on(wh)
         assert not left_over(wh)
+
+
+@pytest.mark.parametrize("step", ALTER)
+def test_a_table_killed_while_it_is_altered(spark: SparkSession, tmp_path: Path, crash: Ends, step: str) -> None:
+    """Whoever comes next finishes it: a warehouse that is opened, or one that was open all the time."""
+    with rollview.open(tmp_path) as witness:
+        witness.create_table("r", "id INT, g INT, x INT, z INT", key=["id"])
+        with witness.transaction() as tx:
+            tx.insert("r", [(i, i % 3, i, i) for i in range(9)])
+        witness.create_view("v", "SELECT g, SUM(x) AS x FROM r GROUP BY g", policy="strict")
+        witness.create_view("starred", "SELECT id, g, x FROM r WHERE x > 3", policy="strict")
+        with witness.transaction() as tx:
+            tx.update("r", set={"x": "x + 1"}, where="id = 4")
+        crash(step, lambda: rollview.open(tmp_path).alter_table("r", rename={"x": "y"}, drop=["z"], add="note STRING"))
+        if step == "alter.reshaped":  # of the log, then of the table
+            crash(step, lambda: rollview.open(tmp_path))
+        with witness.transaction() as tx:
+            tx.insert("r", [(20, 1, 50, "new")])
+        for view in ("v", "starred"):
+            assert witness.refresh(view).strategy == "incremental"
+            assert witness.verify(view).ok
+        assert witness.table("r").columns == ["id", "g", "y", "note"]

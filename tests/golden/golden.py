@@ -64,7 +64,7 @@ class Golden:
             f"-- readers\n{pretty(extent.reader)};\n\n-- maintenance: {how}\n"
             + ("" if plan is None else f"{pretty(plan[1])};\n")
             + ("" if plan is None or not plan[2] else stages(extent, always=plan[3]))
-            + ("" if plan is None or extent.group_reserve is None else shelves(extent.group_reserve))
+            + ("" if plan is None or extent.group_reserve is None else reserves(extent.group_reserve))
         )
 
 
@@ -73,7 +73,7 @@ def stages(extent: Extent, *, always: bool) -> str:
     return f"\n-- settled: the changed groups\n{pretty(settled)};\n\n-- fresh: the suspect groups\n{pretty(fresh)};\n"
 
 
-def shelves(reserve: GroupReserve) -> str:
+def reserves(reserve: GroupReserve) -> str:
     placed, anew = reserve.placed(), reserve.rederived()
     return f"\n-- what of it is stored\n{pretty(placed)};\n\n-- fresh: the suspect groups\n{pretty(anew)};\n"
 

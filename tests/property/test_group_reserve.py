@@ -56,8 +56,8 @@ VIEWS = {
 def subject_of(sql: str, tables: Tables = TABLES, spare: int = 1) -> Subject:
     """Few are in reserve, so that it is often used up, or full."""
     subject = Subject.of(sql, tables)
-    shelf = replace(reserve(subject), spare=spare)
-    extent = replace(subject.view.extent, group_reserve=shelf, rows=shelf.chosen(shelf.source))
+    kept = replace(reserve(subject), spare=spare)
+    extent = replace(subject.view.extent, group_reserve=kept, rows=kept.chosen(kept.source))
     subject.view = replace(subject.view, extent=extent)
     return subject
 

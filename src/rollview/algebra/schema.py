@@ -37,6 +37,9 @@ class BaseTable:
     foreign_keys: tuple[ForeignKey, ...] = ()
     nulls_in_key: bool = False
     """True for a view: a group of NULLs is a group"""
+    seen: tuple[tuple[str | None, str], ...] | None = None
+    """for a view that was made over other columns: what those are now, None if they are gone, and what they were called
+    then; None: it sees all columns as they are"""
 
     def __post_init__(self) -> None:
         known = {c.name.lower() for c in self.columns}
@@ -45,6 +48,11 @@ class BaseTable:
         for name in self.key or ():
             if name.lower() not in known:
                 raise ValueError(f"key column {name} is not a column of {self.name}")
+
+    @property
+    def shown(self) -> tuple[tuple[str | None, str], ...]:
+        """The columns that a query sees, each with its name there; None for one that is gone, whose name is taken."""
+        return self.seen if self.seen is not None else tuple((c.name, c.name) for c in self.columns)
 
     def column(self, name: str) -> Column | None:
         return next((c for c in self.columns if c.name.lower() == name.lower()), None)

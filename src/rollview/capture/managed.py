@@ -23,6 +23,7 @@ from rollview.catalog import ControlStore, TableChange
 from rollview.catalog.stored import Stored
 from rollview.errors import BadInput, NotYetSupported
 from rollview.lake.arrow import arrow_schema, to_arrow
+from rollview.lake.errors import conflict
 from rollview.lake.lake import Lake
 from rollview.lake.regions import regions
 from rollview.lake.statements import is_frame
@@ -137,6 +138,8 @@ class Committer:
         with self.control.leases.hold("writer", wait=120.0) as lease:
             tables = {o.table.name: o.table for o in operations}
             for stored in tables.values():
+                if self.control.relations.get(stored.name).columns != stored.relation.columns:
+                    raise conflict(f"{stored.name} was altered after the transaction had begun")
                 self.fold(stored)
             tick = self.control.ticks.open_tick(lease, MANAGED)
             reached("transaction.opened")

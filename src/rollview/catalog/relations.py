@@ -129,6 +129,29 @@ class Relations:
         """An attached table has other columns now."""
         return self._update(name, columns=[list(column) for column in columns], definition=dict(definition))
 
+    def alter(
+        self,
+        name: str,
+        columns: Sequence[ColumnInfo],
+        definition: Mapping[str, Any],
+        renamed: Mapping[str, str],
+        views: Mapping[str, Mapping[str, Any]],
+    ) -> Relation:
+        """A table has other columns now; keys and what refers to them go by the new names, views by their own word."""
+        with self._database.write() as connection:
+            table = relations_by_name(connection, [name], lock=True)[fold(name)]
+            key = None if table.key is None else [renamed.get(c, c) for c in table.key]
+            own = [{**f, "columns": [renamed.get(c, c) for c in f["columns"]]} for f in definition["foreign_keys"]]
+            known = {name: {**definition, "foreign_keys": own}, **views}
+            for row in connection.execute(select(relation_table).order_by(relation_table.c.id).with_for_update()).all():
+                now = referring(known.get(row.name, row.definition), name, renamed)
+                values = (
+                    {"definition": now, "columns": columns, "key": key} if row.id == table.id else {"definition": now}
+                )
+                if values != {"definition": row.definition}:
+                    connection.execute(update(relation_table).where(relation_table.c.id == row.id).values(values))
+            return relations_by_name(connection, [name])[fold(name)]
+
     def set_state(self, name: str, state: State) -> Relation:
         """Refuses to start dropping what a view still reads."""
         return self._update(name, state=state)
@@ -174,7 +197,7 @@ def relation_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]
     wanted = list(names)
     folded = relation_table.c.folded
     query = select(folded, relation_table.c.id).where(folded.in_([fold(name) for name in wanted]))
-    found: dict[str, int] = dict(connection.execute(query).tuples().all())
+    found: dict[str, int] = {row.folded: row.id for row in connection.execute(query)}
     refuse_unknown(wanted, found)
     return {name: found[fold(name)] for name in wanted}
 
@@ -200,6 +223,17 @@ def relations_by_name(connection: Connection, names: Sequence[str], *, lock: boo
     found: dict[str, Relation] = {row.folded: relation_of(row) for row in rows}
     refuse_unknown(names, found)
     return found
+
+
+def referring(definition: Mapping[str, Any], table: str, renamed: Mapping[str, str]) -> dict[str, Any]:
+    """The definition with foreign keys that refer to a table's columns by their new names."""
+    if not renamed or "foreign_keys" not in definition:
+        return dict(definition)
+    keys = [
+        {**f, "referenced": [renamed.get(c, c) for c in f["referenced"]]} if f["table"] == fold(table) else f
+        for f in definition["foreign_keys"]
+    ]
+    return {**definition, "foreign_keys": keys}
 
 
 def refuse_unknown(names: Iterable[str], found: Collection[str]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from rollview.algebra.schema import BaseTable, Column, ForeignKey, Schema
 from rollview.catalog.relations import Relation
 from rollview.catalog.store import ControlStore
+from rollview.frontend.references import through
 from rollview.lake.lake import Lake
 from rollview.lake.refs import TableRef, engine_table, user_table
 from rollview.names import extent_table, log_table
@@ -38,6 +39,11 @@ class Stored:
     def extent(self) -> TableRef:
         """Where its rows are kept; an attached table has none of ours."""
         return engine_table(extent_table(self.place)) if self.relation.kind == "view" else user_table(self.name)
+
+    @property
+    def text(self) -> str:
+        """A view's query, as Spark can run it: with its columns as they are called now."""
+        return through(self.definition["sql"], self.definition.get("sees", {}))
 
     @property
     def definition(self) -> Mapping[str, Any]:

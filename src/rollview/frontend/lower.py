@@ -213,9 +213,11 @@ class Lowering:
                 node,
                 "create it with create_table, or attach it",
             )
-        columns = tuple((c.name, self.allocator.name(c.name)) for c in found.columns)
-        visible = listed(tuple(Visible(c, unique) for c, unique in columns), column_list(node), node)
-        return Scope.of(Scan(found.name.lower(), columns), Named(node.alias_or_name, visible))
+        shown = [(c, name, self.allocator.name(name)) for c, name in found.shown]
+        columns = [(c, name, unique) for c, name, unique in shown if c is not None]
+        visible = listed(tuple(Visible(name, unique) for _, name, unique in columns), column_list(node), node)
+        scan = Scan(found.name.lower(), tuple((c, unique) for c, _, unique in columns))
+        return Scope.of(scan, Named(node.alias_or_name, visible))
 
     def find(self, node: exp.Table) -> BaseTable | None:
         qualifier = [p.name.lower() for p in node.parts[:-1]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import sqlglot
 from sqlglot import exp
@@ -11,6 +11,8 @@ from sqlglot.errors import SqlglotError
 from rollview.frontend.parse import parse_query
 from rollview.names import USER_NAMESPACE
 
+Seen = Mapping[str, Iterable[tuple[str | None, str]]]
+"""by table: what the columns are called now (None: gone) that a query sees by other names"""
 OURS = ((), (USER_NAMESPACE,), ("rollview", USER_NAMESPACE))
 """what may stand before the name of a relation of the warehouse"""
 
@@ -55,7 +57,21 @@ def respelled(text: str, names: Collection[str]) -> str:
     return spliced(text, [(*place(t.parts[-1]), exp.to_identifier(t.name.lower(), quoted=True)) for t in found])
 
 
-def rebound(text: str, state: Callable[[str], exp.Table | None]) -> str:
+def through(text: str, seen: Seen) -> str:
+    """The text for Spark, which knows only what the columns are called now."""
+    if not seen:
+        return text
+
+    def shown(name: str) -> exp.Subquery | None:
+        if name not in seen:
+            return None
+        columns = [exp.alias_(exp.column(c, quoted=True), to, quoted=True) for c, to in seen[name] if c is not None]
+        return exp.select(*columns).from_(exp.to_identifier(name, quoted=True)).subquery()
+
+    return rebound(text, shown)
+
+
+def rebound(text: str, state: Callable[[str], exp.Table | exp.Subquery | None]) -> str:
     """The text with the name of each relation of ours replaced by a state of it; the rest is left as it was written,
     so that nothing but Spark reads it."""
     changes: list[tuple[int, int, exp.Expr]] = []

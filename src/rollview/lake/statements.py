@@ -34,11 +34,14 @@ class Statements:
         with translated(text):
             return self.spark.sql(text)
 
-    def fetch(self, query: exp.Expr | str, limit: int | None = None) -> pa.Table:
-        """One action; the rows on the driver."""
+    def fetch(self, query: exp.Expr | str, limit: int | None = None, *, grouped: bool = False) -> pa.Table:
+        """One action; the rows on the driver. A limit takes a shuffle of its own, unless one task puts the groups
+        together that the query ends in."""
         frame = self.run(query)
+        if limit is not None:
+            frame = (frame.coalesce(1) if grouped else frame).limit(limit)
         with translated(query if isinstance(query, str) else sql(query)):
-            return (frame if limit is None else frame.limit(limit)).toArrow()
+            return frame.toArrow()
 
     def day(self, time: datetime) -> date:
         """The day of a time in the session's time zone."""

@@ -23,6 +23,7 @@ from rollview.names import COUNT, ENGINE_NAMESPACE, TICK, USER_NAMESPACE
 from rollview.plan.emit import ident
 
 if TYPE_CHECKING:
+    from pyiceberg.schema import Schema as IcebergSchema
     from pyiceberg.table import Table
 
 LOG_PROPERTIES = {
@@ -130,6 +131,13 @@ class Tables(Statements):
             return Commit(None, {})
         summary = snapshot.summary
         return Commit(snapshot.snapshot_id, dict(summary.additional_properties) if summary is not None else {})
+
+    def schema_at(self, ref: TableRef, snapshot: int) -> IcebergSchema:
+        """The columns that a snapshot was written with, which are those that time travel shows."""
+        table = self.load(ref)
+        found = table.snapshot_by_id(snapshot)
+        schemas = table.schemas()
+        return schemas[found.schema_id] if found is not None and found.schema_id in schemas else table.schema()
 
     # --- reading without Spark ------------------------------------------------------------------------
 

@@ -71,7 +71,8 @@ class Writing(Tables):
         """Append by pyiceberg, without a Spark job; the new snapshot. Only for format v2."""
         table = self.unmoved(ref, after)
         with translated("append"), Staged(table) as change:
-            change.append(rows.cast(table.schema().as_arrow()), snapshot_properties=dict(properties))
+            schema = table.schema().as_arrow()
+            change.append(rows.select(schema.names).cast(schema), snapshot_properties=dict(properties))
         return table.metadata.current_snapshot_id or 0
 
     def delete(self, ref: TableRef, condition: Any, properties: Mapping[str, str], after: int | None = None) -> int:

@@ -14,6 +14,7 @@ from rollview.errors import BadInput, BrokenInvariant
 from rollview.frontend.lower import lower
 from rollview.frontend.normalise import normalise
 from rollview.frontend.parse import parse_query
+from rollview.frontend.references import through
 from rollview.frontend.ties import Ties
 from rollview.names import is_reserved
 from rollview.plan.emit import sql as sql_text
@@ -62,7 +63,8 @@ def compile_view(sql: str, base: Tables, typer: Typer, kept: Kept = nothing_kept
 def compiled(sql: str, base: Tables, typer: Typer, kept: Kept) -> CompiledView:
     tree = parse_query(sql)
     lowered, notes = lower(tree, base, typer)
-    output = typer.query(sql if tree.find(exp.Qualify) is None else sql_text(unqualified(tree)))
+    text = sql if tree.find(exp.Qualify) is None else sql_text(unqualified(tree))
+    output = typer.query(through(text, {n: t.seen for n, t in base.items() if t.seen is not None}))
     check_output(output)
     check_resolution(output, lowered)
     definition = normalise(Project(lowered.relation, tuple((c.unique, col(c.unique)) for c in lowered.columns)))

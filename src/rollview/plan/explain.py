@@ -190,8 +190,8 @@ def stored(view: CompiledView) -> str:
     if extent.reserve is not None:
         text = f"the first {extent.reserve.needed} rows and {extent.reserve.spare} in reserve: {text}"
     if extent.group_reserve is not None:
-        by, shelf = ", ".join(extent.group_reserve.groups), extent.group_reserve
-        text = f"the first {shelf.needed} rows of each group ({by}) and {shelf.spare} in reserve: {text}"
+        by, reserve = ", ".join(extent.group_reserve.groups), extent.group_reserve
+        text = f"the first {reserve.needed} rows of each group ({by}) and {reserve.spare} in reserve: {text}"
     return text + (f"\nbookkeeping: {', '.join(hidden)}" if hidden else "")
 
 

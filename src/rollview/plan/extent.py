@@ -168,9 +168,9 @@ def first_rows_extent(first: FirstRows, output: Schema, tables: Tables, typer: T
     kind = Kind.KEYED if found is not None else Kind.BAG
     if by:
         groups = tuple(str(g.column) for g in by)
-        shelf = GroupReserve(rows, groups, order, first.needed, max(GROUP_SPARE, first.needed), shown_key)
+        each = GroupReserve(rows, groups, order, first.needed, max(GROUP_SPARE, first.needed), shown_key)
         matched = tuple(dict.fromkeys((*groups, *key))) if found is not None else rows.names
-        return Extent(kind, shelf.chosen(rows), matched, reader, group_reserve=shelf)
+        return Extent(kind, each.chosen(rows), matched, reader, group_reserve=each)
     types = {c.name: c.type for c in typer.relation(rows)}
     bounded = spelled(order, [types[o.this.name] for o in order])
     if not bounded:

@@ -46,8 +46,8 @@ def view_delta(extent: Extent, *, may_miss: bool = False, replaced: bool = False
     if extent.reserve is not None:
         return Signed(difference(extent, before, Scan(CHANGED, plain(extent.columns))))
     if extent.group_reserve is not None:
-        shelves = matched(before, CHANGED, extent.group_reserve.groups)
-        return Signed(difference(extent, shelves, changed_rows(extent, shelves)))
+        here = matched(before, CHANGED, extent.group_reserve.groups)
+        return Signed(difference(extent, here, changed_rows(extent, here)))
     if extent.states is None:
         changed: Relation = Scan(CHANGED, plain((*extent.columns, COUNT)))
         if may_miss:

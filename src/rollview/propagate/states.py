@@ -15,6 +15,7 @@ from rollview.capture.attached import reader_of
 from rollview.capture.clock import reading_at
 from rollview.capture.evolve import followed, selected
 from rollview.capture.iceberg import EMPTY
+from rollview.capture.iceberg.types import columns_of
 from rollview.catalog import ControlStore
 from rollview.catalog.stored import Stored
 from rollview.errors import SourceError
@@ -65,10 +66,15 @@ class States:
         snapshot = self.snapshot(target, tick)
         if snapshot is None or snapshot == EMPTY:
             return self.keep(delta_view(name, f"at{tick}"), arrow_schema(target.base.columns).empty_table())
-        if target.relation.kind != "attached":
-            return versioned(target.extent.tree(), snapshot)
-        source = versioned(to_table(target.definition["table"]), snapshot)
-        there = reader_of(self.lake, target).columns_at(snapshot)
+        managed = target.relation.kind == "table"
+        source = versioned(target.extent.tree() if managed else to_table(target.definition["table"]), snapshot)
+        if managed and "fields" not in target.definition:
+            return source  # it never had other columns
+        there = (
+            columns_of(self.lake.schema_at(target.extent, snapshot))
+            if managed
+            else reader_of(self.lake, target).columns_at(snapshot)
+        )
         now, types = followed(target, there), {c.name: c.type for c in target.base.columns}
         if list(now.items()) == [(c.name, c) for c in there] and all(types[c.name] == c.type for c in there):
             return source
@@ -116,7 +122,7 @@ class States:
             return reader_at(view, found.snapshot_id)
         rolled = self.rolled(view, tick)
         if rolled is None:
-            return self.lake.run(self.defined(view.definition["sql"], tick))
+            return self.lake.run(self.defined(view, tick))
         return reader_over(view, self.keep(delta_view(view.name, f"rolled{tick}"), rolled))
 
     def extent_at(self, view: Stored, tick: int) -> exp.Table:
@@ -169,8 +175,9 @@ class States:
         """A relation over the states at a tick."""
         return emit(self.clocked(node, lambda _: tick), lambda scan: self.at(scan.table, tick))
 
-    def defined(self, sql: str, tick: int) -> str:
+    def defined(self, view: Stored, tick: int) -> str:
         """A view's own SQL over the states at a tick, and at the reading of the clock there."""
+        sql = view.text
         return self.query(at_reading(sql, self.reading(tick)) if clock_columns(sql) else sql, tick)
 
     def query(self, sql: str, tick: int) -> str:
