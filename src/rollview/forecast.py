@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import takewhile
 
 from rollview.algebra.relation import State, scans
 from rollview.catalog import ControlStore
 from rollview.catalog.stored import Stored, bytes_of
 from rollview.lake.lake import Lake
 from rollview.plan.compile import CompiledView
-from rollview.plan.cost import Estimate, Learned, Work, estimate, learn
+from rollview.plan.cost import AGAIN, Estimate, Learned, Work, estimate, learn
 from rollview.plan.maintain import Maintenance
 
 WORTH = 16 * 1024 * 1024
@@ -37,7 +38,7 @@ class Forecast:
         learned = self.history() if work.base_bytes >= WORTH else Learned()
         predicted = estimate(work, learned)
         if predicted.recompute_is_cheaper:
-            return predicted, "RV-CHEAPER"
+            return predicted, None if learned.again else "RV-CHEAPER"
         return predicted, "RV-TRIED" if learned.tries else None
 
     def work(self, plan: Maintenance, rows: int) -> Work:
@@ -53,8 +54,10 @@ class Forecast:
         """What past refreshes took, back to the creation; a view of the same name may have been before it."""
         rows = self.control.history.refreshes(self.view.name)
         made = next((i for i, r in enumerate(rows) if r.strategy == "create"), len(rows))
-        seen = [
-            [(r.predicted_cost, r.actual_cost) for r in rows[: made + 1] if r.strategy == strategy]
+        seen = {
+            strategy: [(r.model_cost, r.actual_cost) for r in rows[: made + 1] if r.strategy == strategy]
             for strategy in ("incremental", "recompute", "create")
-        ]
-        return learn(*seen)
+        }
+        computed = [r.strategy for r in rows[:made] if r.strategy in seen]
+        again = len(list(takewhile(lambda strategy: strategy == "recompute", computed))) >= AGAIN
+        return learn(seen["incremental"], seen["recompute"], seen["create"], again=again)

@@ -391,7 +391,10 @@ class Refresh:
             with self.phase("recompute"), self.evaluated(states, span.upto) as (rows, self.said):
                 self.mark_break(span.upto)
                 reached("refresh.broken")
-                self.lake.overwrite(self.view.extent, rows, self.properties(span), order=self.order, after=self.after)
+                small = self.lake.bytes(self.view.extent) <= self.limits.rewrite_bytes
+                self.lake.overwrite(
+                    self.view.extent, rows, self.properties(span), order=self.order, after=self.after, small=small
+                )
         finally:
             states.close()
         reached("refresh.recomputed")
@@ -452,9 +455,9 @@ class Refresh:
         error: str | None = None,
     ) -> Report:
         seconds = time.perf_counter() - clock
-        predicted = None
+        predicted = model = None
         if self.predicted is not None:
-            predicted = self.predicted.recompute if strategy == "recompute" else self.predicted.incremental
+            predicted, model = self.predicted.of(strategy)
         report = Report(
             self.view.name,
             strategy,
@@ -488,6 +491,7 @@ class Refresh:
                 jobs=self.jobs.count,
                 predicted_cost=predicted,
                 actual_cost=seconds,
+                model_cost=model,
                 plan_fingerprint=str(self.view.definition.get("fingerprint", "")),
                 error=error,
             )

@@ -209,6 +209,7 @@ class Views:
                 inserted=made.inserted,
                 jobs=made.jobs,
                 predicted_cost=made.predicted,
+                model_cost=made.predicted,
                 actual_cost=made.seconds,
             )
         )

@@ -46,3 +46,25 @@ def test_what_was_seen_decides() -> None:
     slow, created = [(0.7, 1.5), (0.7, 1.6)], [(1.6, 2.6)]
     assert estimate(WORK, learn(slow, [(1.6, 0.7)], created)).recompute_is_cheaper
     assert not estimate(WORK, learn(slow, [(1.6, 2.4)], created)).recompute_is_cheaper
+
+
+def test_other_changes_make_other_refreshes() -> None:
+    """What refreshes took before the changes were others does not count for long."""
+    slow, quick = [(0.7, 7.0)] * 2, [(0.7, 0.3)] * 5
+    assert estimate(WORK, learn([*slow, *quick], [(1.6, 1.0)], [])).recompute_is_cheaper
+    assert not estimate(WORK, learn([*quick, *slow], [(1.6, 1.0)], [])).recompute_is_cheaper
+
+
+def test_what_was_learned_stays_learned() -> None:
+    """It once was forgotten: the corrected prediction was compared with what came about, and nothing was to correct."""
+    incremental: list[tuple[float | None, float | None]] = []
+    recompute: list[tuple[float | None, float | None]] = []
+    ways = []
+    for _ in range(12):
+        predicted = estimate(WORK, learn(incremental, recompute, [(1.6, 2.0)]))
+        ways.append(predicted.recompute_is_cheaper)
+        if ways[-1]:
+            recompute.insert(0, (predicted.model[1], 1.0))
+        else:
+            incremental.insert(0, (predicted.model[0], 7.0))
+    assert ways == [False, False] + [True] * 10

@@ -36,6 +36,8 @@ class HistoryRow:
     jobs: int | None = None
     predicted_cost: float | None = None
     actual_cost: float | None = None
+    model_cost: float | None = None
+    """what was predicted before the view's own history corrected it"""
     plan_fingerprint: str | None = None
     error: str | None = None
 

@@ -26,7 +26,7 @@ from sqlalchemy.types import TypeDecorator
 from rollview.errors import BadInput
 
 VERSION_TABLE = "rollview_version"
-VERSIONS = ("0001", "0002")
+VERSIONS = ("0001", "0002", "0003")
 """Every migration, oldest first. The last one is the version that this code reads and writes."""
 
 
@@ -184,6 +184,7 @@ refresh = Table(
     Column("actual_cost", Double),
     Column("plan_fingerprint", Text),
     Column("error", Text),
+    Column("model_cost", Double),
     Index("ix_rollview_refresh_folded", "folded", "id"),
     sqlite_autoincrement=True,
 )

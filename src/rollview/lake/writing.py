@@ -157,8 +157,12 @@ class Writing(Tables):
         *,
         order: Sequence[str] = (),
         after: int | None = None,
+        small: bool = False,
     ) -> None:
-        """Replace all rows in one commit, laid out by `order`."""
+        """Replace all rows in one commit, laid out by `order`; those of a small table by one task, in one file."""
+        if small:
+            self.overwrite_small(ref, rows.repartition(1), properties, order=order, after=after)
+            return
         if not order:
             self.overwrite_as_is(ref, rows, properties, after)
             return

@@ -22,6 +22,8 @@ PER_BYTE_MERGED = 1.5e-8
 PER_BYTE_WRITTEN = 3e-8
 HISTORY = 5
 ENOUGH = 2
+AGAIN = 20
+"""recomputes in a row after which a refresh from changes is tried again: the changes may be others by then"""
 GUESSED, SEEN = 0.5, 0.1
 """seconds that a recompute must save, before and after one was seen: a little is no reason to give up the delta"""
 COLD = 2.0
@@ -48,6 +50,14 @@ class Estimate:
     incremental: float
     recompute: float
     known: bool = False
+    model: tuple[float, float] = (0.0, 0.0)
+    """the same without what past refreshes say: what they are compared with"""
+
+    def of(self, strategy: str) -> tuple[float, float]:
+        """One of them, with and without what past refreshes say."""
+        if strategy == "recompute":
+            return self.recompute, self.model[1]
+        return self.incremental, self.model[0]
 
     @property
     def recompute_is_cheaper(self) -> bool:
@@ -55,7 +65,7 @@ class Estimate:
 
 
 Seen = Sequence[tuple[float | None, float | None]]
-"""(predicted, actual) seconds, the newest first"""
+"""(what the model says, actual) seconds, the newest first"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +77,8 @@ class Learned:
     known: bool = False
     tries: bool = False
     """should a recompute be tried, to know what it takes?"""
+    again: bool = False
+    """was it recomputed so often that the other way should be tried again?"""
 
 
 def estimate(work: Work, learned: Learned = Learned()) -> Estimate:  # noqa: B008
@@ -77,19 +89,22 @@ def estimate(work: Work, learned: Learned = Learned()) -> Estimate:  # noqa: B00
         + work.merged_bytes * PER_BYTE_MERGED
     )
     recompute = START + work.base_bytes * PER_BYTE_READ + work.extent_bytes * PER_BYTE_WRITTEN
-    return Estimate(incremental * learned.incremental, recompute * learned.recompute, learned.known)
+    return Estimate(
+        incremental * learned.incremental, recompute * learned.recompute, learned.known, (incremental, recompute)
+    )
 
 
-def learn(incremental: Seen, recompute: Seen, created: Seen) -> Learned:
+def learn(incremental: Seen, recompute: Seen, created: Seen, *, again: bool = False) -> Learned:
     """The best of the last few counts, because the first refreshes of a session are slow for reasons of their own; and
     only if both strategies have been seen, an incremental refresh twice: otherwise one of them would be judged by its
-    cold start alone. Until there was a recompute, the creation of the view tells of it."""
-    kept, whole, made = (ratios(seen) for seen in (incremental, recompute, created))
+    cold start alone. Refreshes from changes are what changes make them, so only the last two count. Until there was a
+    recompute, the creation of the view tells of it."""
+    kept, whole, made = (ratios(seen) for seen in (incremental[:ENOUGH], recompute, created))
     if len(kept) < ENOUGH or not (whole or made):
         return Learned()
     if whole:
-        return Learned(min(kept), min(whole), known=True)
-    shortest = min(actual for _, actual in incremental[:HISTORY] if actual)
+        return Learned(min(kept), min(whole), known=True, again=again)
+    shortest = min(actual for _, actual in incremental[:ENOUGH] if actual)
     creation = min(actual for _, actual in created if actual)
     tries = shortest > LONG and shortest > NEAR * creation
     return Learned(min(kept), min(made) / COLD, tries=tries)
