@@ -46,6 +46,8 @@ REASONS: dict[str, str] = {
     "ends",
     "RV-STEPS-VIEW": "the view reads a view, so it stops where that one has stopped",
     "RV-SUBQUERY": "this form of subquery is not maintained from changes yet",
+    "RV-UNDEFINED": "an expression fails on rows that a change brings together though they are in no one state, such "
+    "as a division by what was zero before: the view is recomputed",
     "RV-UNDETERMINED": "the rows of a group do not determine the value of this aggregate: it depends on their order",
     "RV-UPSTREAM-ELSEWHERE": "a view below has passed one of the two ticks without stopping there, so its change is "
     "not known; its SQL is evaluated instead",

@@ -30,8 +30,9 @@ from rollview.catalog.held import held
 from rollview.catalog.stored import Stored
 from rollview.change import Applied, Change
 from rollview.deltas.change_table import Updates
-from rollview.errors import RecomputeRefused, RollviewError
+from rollview.errors import BadInput, RecomputeRefused, RollviewError
 from rollview.forecast import Forecast
+from rollview.lake.errors import FAILING
 from rollview.lake.jobs import JobCounter
 from rollview.lake.lake import Lake
 from rollview.lake.regions import KnownKeys
@@ -162,6 +163,11 @@ class Refresh:
             if self.compiled.extent.reserve is not None:
                 return "incremental", *self.first_rows(plan, stock, versioned, log, span)
             return "incremental", None, self.incremental(plan, versioned, log, span)
+        except BadInput as error:
+            # A change also meets rows of another state. Where the rows of one state are at fault, a recompute says so.
+            if error.code not in FAILING or self.below.closed():
+                raise
+            return "recompute", self.admitted("RV-UNDEFINED"), self.recompute(span)
         finally:
             versioned.close()
 
@@ -360,7 +366,7 @@ class Refresh:
             if rows.num_rows <= self.limits.small_rows:
                 rows = summed(rows) if plan.gross is not None else rows
                 return Change(lambda: versioned.states.keep(CHANGE, rows), rows)
-        frame = self.lake.run(query(plan.change)).persist()
+        frame = self.lake.persisted(query(plan.change))
         return Change(lambda: versioned.states.keep(CHANGE, frame), None)
 
     @property

@@ -23,6 +23,7 @@ from rollview.catalog.steps import Reach
 from rollview.catalog.stored import bytes_of
 from rollview.change import Applied, Change
 from rollview.errors import BadInput, RollviewError
+from rollview.lake.errors import FAILING
 from rollview.lake.regions import KnownKeys
 from rollview.names import COUNT, TICK
 from rollview.plan.maintain import Maintenance, maintain
@@ -162,6 +163,14 @@ class Roll(Refresh):
                 return step
             with self.phase("append"):
                 return self.delta.append(rows, step)
+        except BadInput as error:
+            if error.code not in FAILING:
+                raise
+            raise BadInput(
+                f"the changes of {self.view.name} cannot be computed apart from it: {error.message}",
+                code="RV-UNDEFINED",
+                hint=f"wh.refresh({self.view.name!r})",
+            ) from None
         finally:
             source.close()
 
@@ -224,7 +233,7 @@ class Roll(Refresh):
             if total <= self.limits.small_rows:
                 rows = layout.net(delta.rows(low, high), sign) if total else None
             else:
-                frame = self.lake.run(layout.net_query(delta.query(low, high), sign)).persist()
+                frame = self.lake.persisted(layout.net_query(delta.query(low, high), sign))
                 rows = frame
         if rows is None or (total <= self.limits.small_rows and not rows.num_rows):
             self.note(span.upto)

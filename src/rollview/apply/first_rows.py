@@ -44,7 +44,7 @@ class Chosen:
 @contextmanager
 def chosen(lake: Lake, reserve: Reserve, query: exp.Query, columns: Sequence[str]) -> Iterator[Chosen]:
     """The rows of a query that chooses the first, with their bound."""
-    frame = lake.run(query).persist()
+    frame = lake.persisted(query)
     try:
         name = lake.bind(CHOSEN, frame)
         edge = lake.fetch(emit(reserve.edge(stored(tuple(columns))), lambda _: name.copy()))

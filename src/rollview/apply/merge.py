@@ -306,7 +306,7 @@ class Applier:
         """For a bag: each changed row once to delete all its copies, and as many copies to insert as must remain."""
         query = bag_source(change.name, self.extent.tree(), columns, near)
         if change.rows is None:
-            frame = self.lake.run(query).persist()
+            frame = self.lake.persisted(query)
             return Change(lambda: self.lake.bind(BAG, frame), None)
         if gains_single_copies(change):
             return change

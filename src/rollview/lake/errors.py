@@ -26,6 +26,10 @@ CODES = {
     "MISSING_AGGREGATION": "RV-NOT-GROUPED",
     "PARSE_SYNTAX_ERROR": "RV-SYNTAX",
 }
+DATA_EXCEPTION = "22"
+"""the class of SQL states for values that an expression cannot take"""
+FAILING = ("RV-DIVIDE-BY-ZERO", "RV-OVERFLOW", "RV-CAST", "RV-VALUE")
+"""the codes of such"""
 PARSED_UP_TO = re.compile(r"\(line (\d+), pos (\d+)\)")
 CONFLICTS = ("ValidationException", "CommitFailedException")
 HINT = "the statement fails in Spark itself; run it as a query to see why"
@@ -52,6 +56,8 @@ def translate(error: PySparkException, statement: str) -> RollviewError:
     condition = error.getCondition() or ""
     message = first_line(str(error))
     code = next((ours for theirs, ours in CODES.items() if condition.startswith(theirs)), None)
+    if code is None and (error.getSqlState() or "").startswith(DATA_EXCEPTION):
+        code = "RV-VALUE"
     if code is not None:
         return BadInput(message, code=code, position=position(error, statement), hint=HINT)
     if isinstance(error, AnalysisException | ParseException):

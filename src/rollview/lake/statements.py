@@ -56,6 +56,12 @@ class Statements:
         frame._jdf.queryExecution().executedPlan()
         return frame
 
+    def persisted(self, rows: DataFrame | exp.Expr) -> DataFrame:
+        """Rows that are computed once, whoever reads them; they are planned here."""
+        frame = self.run(rows) if isinstance(rows, exp.Expr) else rows
+        with translated("persist"):
+            return frame.persist()
+
     def collect(self, frame: DataFrame) -> pa.Table:
         """The rows of exactly the plan that was made."""
         with translated("collect"):

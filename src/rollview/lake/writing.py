@@ -166,7 +166,7 @@ class Writing(Tables):
         if not order:
             self.overwrite_as_is(ref, rows, properties, after)
             return
-        kept = rows.persist()  # to sort, Spark looks at all rows twice
+        kept = self.persisted(rows)  # to sort, Spark looks at all rows twice
         try:
             self.overwrite_as_is(ref, kept.orderBy(*(F.col(sql(ident(c))) for c in order)), properties, after)
         finally:

@@ -35,7 +35,7 @@ class Stages:
         query = emit(node, self.bind)
         if small:
             return self.kept(name, self.lake.fetch(query))
-        self.bound[name] = self.states.keep(name, self.lake.run(query).persist())
+        self.bound[name] = self.states.keep(name, self.lake.persisted(query))
         return Change(self.bound[name].copy, None)
 
     def kept(self, name: str, rows: pa.Table) -> Change:
