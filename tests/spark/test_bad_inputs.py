@@ -243,6 +243,26 @@ VIEWS: dict[str, tuple[Attempt, str]] = {
     "a_wrong_type": (view("SELECT city + DATE'2020-01-01' AS x FROM stores"), "RV-TYPE"),
     "text_as_a_number": (view("SELECT CAST(city AS INT) AS n FROM stores"), "RV-CAST"),
     "a_division_by_zero": (view("SELECT id / (id - 1) AS x FROM stores"), "RV-DIVIDE-BY-ZERO"),
+    "a_query_that_spark_cannot_plan": (  # at the time of writing: a fault of Spark's own
+        view(
+            "SELECT LISTAGG(id) WITHIN GROUP (ORDER BY id) AS a, SUM(DISTINCT id) FILTER (WHERE id > 0) AS b "
+            "FROM stores"
+        ),
+        "RV-SPARK",
+    ),
+    "an_index_out_of_range": (view("SELECT array(1, 2)[id] AS x FROM stores"), "RV-VALUE"),
+    "a_table_altered_in_two_ways": (
+        lambda wh: wh.alter_table("bag", drop=["x"], rename={"x": "z"}),
+        "RV-DUPLICATE-COLUMN",
+    ),
+    "a_dropped_column_that_a_view_reads": (lambda wh: wh.alter_table("stores", drop=["city"]), "RV-RELATION-IN-USE"),
+    "a_dropped_key": (lambda wh: wh.alter_table("stores", drop=["id"]), "RV-ALTER"),
+    "a_narrower_type": (lambda wh: wh.alter_table("bag", widen={"y": "FLOAT"}), "RV-ALTER"),
+    "an_added_column_of_our_own": (lambda wh: wh.alter_table("bag", add="__count INT"), "RV-RESERVED-NAME"),
+    "a_column_renamed_to_our_own": (lambda wh: wh.alter_table("bag", rename={"x": "__tick"}), "RV-RESERVED-NAME"),
+    "an_added_column_that_exists": (lambda wh: wh.alter_table("bag", add="`X` INT"), "RV-DUPLICATE-COLUMN"),
+    "added_columns_that_are_none": (lambda wh: wh.alter_table("bag", add="x y z"), "RV-COLUMNS"),
+    "a_view_altered": (lambda wh: wh.alter_table("by_city", add="x INT"), "RV-UNKNOWN-RELATION"),
     "a_sum_that_overflows": (view("SELECT SUM(x * 5000000000000) AS s FROM bag"), "RV-OVERFLOW"),
     "an_unknown_policy": (view("SELECT id FROM stores", policy="sometimes"), "RV-POLICY"),
     "a_strict_view_that_must_be_recomputed": (view(RECURSION + "SELECT n FROM r", policy="strict"), "RV-RECURSIVE"),
