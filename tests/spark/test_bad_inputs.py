@@ -302,7 +302,7 @@ STATEMENTS: dict[str, tuple[Attempt, str]] = {
     "a_truncate_behind_our_back": (sql("TRUNCATE TABLE stores"), "RV-KEPT"),
     "a_drop_behind_our_back": (sql("DROP TABLE stores"), "RV-KEPT"),
     "a_drop_view_behind_our_back": (sql("DROP VIEW by_city"), "RV-KEPT"),
-    "an_alter_behind_our_back": (sql("ALTER TABLE stores ADD COLUMN x INT"), "RV-KEPT"),
+    "an_alter_behind_our_back": (sql("ALTER TABLE stores RENAME TO others"), "RV-KEPT"),
     "a_query_over_nothing": (sql("SELECT * FROM nowhere"), "RV-UNKNOWN-TABLE"),
     "malformed_sql": (sql("SELEC 1"), "RV-SYNTAX"),
 }
