@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import takewhile
 
 from rollview.algebra.relation import State, scans
-from rollview.catalog import ControlStore
+from rollview.catalog import ControlStore, HistoryRow
 from rollview.catalog.stored import Stored, bytes_of
 from rollview.lake.lake import Lake
 from rollview.plan.compile import CompiledView
@@ -55,9 +55,14 @@ class Forecast:
         rows = self.control.history.refreshes(self.view.name)
         made = next((i for i, r in enumerate(rows) if r.strategy == "create"), len(rows))
         seen = {
-            strategy: [(r.model_cost, r.actual_cost) for r in rows[: made + 1] if r.strategy == strategy]
+            strategy: [(said(r), r.actual_cost) for r in rows[: made + 1] if r.strategy == strategy]
             for strategy in ("incremental", "recompute", "create")
         }
         computed = [r.strategy for r in rows[:made] if r.strategy in seen]
         again = len(list(takewhile(lambda strategy: strategy == "recompute", computed))) >= AGAIN
         return learn(seen["incremental"], seen["recompute"], seen["create"], again=again)
+
+
+def said(row: HistoryRow) -> float | None:
+    """What the model said of a refresh. Of a creation nothing else is ever said, also where only that was noted."""
+    return row.predicted_cost if row.model_cost is None and row.strategy == "create" else row.model_cost

@@ -68,3 +68,10 @@ def test_what_was_learned_stays_learned() -> None:
         else:
             incremental.insert(0, (predicted.model[0], 7.0))
     assert ways == [False, False] + [True] * 10
+
+
+def test_the_first_recompute_may_have_been_a_cold_start() -> None:
+    incremental = [(0.7, 2.0), (0.7, 2.1)]
+    assert estimate(WORK, learn(incremental, [(1.6, 2.4)], [])).recompute_is_cheaper, "it is given a second chance"
+    assert not estimate(WORK, learn(incremental, [(1.6, 2.4), (1.6, 2.4)], [])).recompute_is_cheaper
+    assert estimate(WORK, learn(incremental, [(1.6, 0.9), (1.6, 2.4)], [])).recompute_is_cheaper
