@@ -149,3 +149,25 @@ def test_a_table_killed_while_it_is_altered(spark: SparkSession, tmp_path: Path,
             assert witness.refresh(view).strategy == "incremental"
             assert witness.verify(view).ok
         assert witness.table("r").columns == ["id", "g", "y", "note"]
+
+
+def test_a_table_that_is_altered_to_the_end_by_somebody_who_does_not_know_a_function(
+    spark: SparkSession, tmp_path: Path, crash: Ends
+) -> None:
+    def vouch(wh: Warehouse) -> None:
+        wh.spark.udf.register("thrice", lambda x: None if x is None else 3 * x, "int")
+        wh.trust_function("thrice")
+
+    first = rollview.open(tmp_path)
+    vouch(first)
+    first.create_table("r", "id INT, x INT", key=["id"])
+    with first.transaction() as tx:
+        tx.insert("r", [(1, 1), (2, 2)])
+    first.create_view("v", "SELECT id, thrice(x) AS y FROM r", policy="incremental")
+    crash("alter.noted", lambda: first.alter_table("r", rename={"x": "z"}))
+    with rollview.open(tmp_path) as wh:
+        with wh.transaction() as tx:
+            tx.insert("r", [(3, 3)])
+        vouch(wh)
+        wh.refresh("v")
+        assert wh.verify("v").ok and sorted(map(tuple, wh.table("v").collect())) == [(1, 3), (2, 6), (3, 9)]

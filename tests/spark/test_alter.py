@@ -219,6 +219,12 @@ def test_a_bag_and_a_table_of_another_access(wh: Warehouse) -> None:
         tx.insert("bag", [(1,), (1,)])
     follows(wh, "xs")
     assert rows(wh, "xs") == [(1, 2)]
+    wh.create_table("laid_out", "x INT, Day INT, hour INT", cluster=["day", "HOUR"])
+    wh.alter_table("laid_out", drop=["day"], rename={"hour": "minute"})
+    with wh.transaction() as tx:
+        tx.insert("laid_out", [(1, 3), (2, 1)])
+        tx.delete("laid_out", where="minute = 3")
+    assert rows(wh, "laid_out") == [(2, 1)] and wh._stored("laid_out").definition["cluster"] == ["minute"]
     wh.create_table("now_only", "x INT", access="present")
     with pytest.raises(BadInput) as error:
         wh.alter_table("now_only", add="y INT")
