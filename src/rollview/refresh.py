@@ -165,9 +165,9 @@ class Refresh:
             return "incremental", None, self.incremental(plan, versioned, log, span)
         except BadInput as error:
             # A change also meets rows of another state. Where the rows of one state are at fault, a recompute says so.
-            if error.code not in FAILING or self.below.closed():
+            if error.code not in FAILING or self.policy == "strict" or self.below.closed():
                 raise
-            return "recompute", self.admitted("RV-UNDEFINED"), self.recompute(span)
+            return "recompute", "RV-UNDEFINED", self.recompute(span)
         finally:
             versioned.close()
 

@@ -21,7 +21,7 @@ from rollview.views import seen_by
 if TYPE_CHECKING:
     from rollview.algebra.schema import BaseTable, Tables
 
-BATCH = 50
+BATCH = 20
 
 
 def altered(rng: Random, table: BaseTable) -> Alter:

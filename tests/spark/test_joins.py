@@ -53,9 +53,9 @@ def test_an_outer_join_change_table_never_reads_the_table_that_gained(
     plans: list[str] = []
     fetch = Lake.fetch
 
-    def recorded(self: Lake, query: Any, limit: int | None = None) -> Any:
+    def recorded(self: Lake, query: Any, limit: int | None = None, *, grouped: bool = False) -> Any:
         plans.append(self.run(query)._jdf.queryExecution().optimizedPlan().toString())  # type: ignore[operator]
-        return fetch(self, query, limit)
+        return fetch(self, query, limit, grouped=grouped)
 
     with rollview.open(tmp_path) as wh:
         wh.create_table("sales", "id BIGINT, store BIGINT, price INT", key=["id"])
