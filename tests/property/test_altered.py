@@ -18,6 +18,8 @@ from rollview.plan.compile import compile_view
 from rollview.plan.redefine import stored_alike
 from rollview.views import seen_by
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from rollview.algebra.schema import BaseTable, Tables
 

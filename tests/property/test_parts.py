@@ -16,6 +16,8 @@ from rollview.algebra.schema import BaseTable
 from rollview.plan.compile import CompiledView, compile_view
 from rollview.plan.parts import references
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from rollview.algebra.relation import Aggregate
     from rollview.algebra.schema import Tables

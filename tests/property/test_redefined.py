@@ -17,6 +17,8 @@ from tests.steps import Step
 from rollview.errors import RollviewError
 from rollview.plan.redefine import Stays, redefined
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 

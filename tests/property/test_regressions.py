@@ -17,6 +17,8 @@ from tests.steps import rows
 from rollview.errors import NotYetSupported
 from rollview.plan import emit
 
+pytestmark = pytest.mark.long
+
 TABLES = {t.name: t for t in PARENTS_FIRST}
 
 FAILED = {
