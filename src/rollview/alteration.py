@@ -65,7 +65,7 @@ class Alteration:
         with self.held(name) as table:
             if NOTE in table.definition:
                 table = self.finished(table)
-            if table.definition["access"] != "versioned":
+            if table.definition.get("access", "versioned") != "versioned":
                 raise BadInput(
                     f"{table.name} is not read as of versions, so its columns must stay",
                     code="RV-ALTER",
@@ -109,7 +109,7 @@ class Alteration:
         definition = {k: v for k, v in table.definition.items() if k != NOTE}
         definition["fields"] = {c.name: fields[c.name] for c in columns}
         spelled = {c.name.lower(): c.name for c in table.base.columns}
-        cluster = [alter.now(spelled[c.lower()]) for c in definition["cluster"]]
+        cluster = [alter.now(spelled[c.lower()]) for c in definition.get("cluster", ())]
         definition["cluster"] = [c for c in cluster if c is not None]
         table = replace(table, relation=replace(table.relation, definition=definition))
         views = self.readers(table, alter, reshaped=True)

@@ -420,7 +420,7 @@ class Refresh:
     def mark_break(self, tick: int) -> None:
         """Views above cannot go on from this view's log across a recompute."""
         if self.view.definition.get("logged") and "delta" not in self.view.definition:
-            breaks = [*self.view.definition.get("breaks", ()), tick]
+            breaks = sorted({*self.view.definition.get("breaks", ()), tick})  # a recompute that failed is tried again
             relation = self.control.relations.update_definition(
                 self.view.name, {**self.view.definition, "breaks": breaks}
             )

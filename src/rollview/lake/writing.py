@@ -37,13 +37,14 @@ class Staged(Transaction):
     """pyiceberg copies all of the metadata whenever it looks at it, twenty times in a commit: the more snapshots there
     are, the longer that takes."""
 
-    _seen: tuple[tuple[TableUpdate, ...], TableMetadata] | None = None
+    _seen: tuple[TableMetadata, tuple[TableUpdate, ...], TableMetadata] | None = None
 
     @property
     def table_metadata(self) -> TableMetadata:
-        if self._seen is None or self._seen[0] is not self._updates:
-            self._seen = self._updates, super().table_metadata
-        return self._seen[1]
+        base = self._table.metadata  # another one when a commit is tried again
+        if self._seen is None or self._seen[0] is not base or self._seen[1] is not self._updates:
+            self._seen = base, self._updates, super().table_metadata
+        return self._seen[2]
 
 
 class Replacement(_OverwriteFiles):
