@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import takewhile
 
 from rollview.algebra.relation import State, scans
 from rollview.catalog import ControlStore, HistoryRow
 from rollview.catalog.stored import Stored, bytes_of
 from rollview.lake.lake import Lake
 from rollview.plan.compile import CompiledView
-from rollview.plan.cost import AGAIN, Estimate, Learned, Work, estimate, learn
+from rollview.plan.cost import AGAIN, ENOUGH, HISTORY, SEEN, Estimate, Learned, Work, estimate, learn
 from rollview.plan.maintain import Maintenance
 
 WORTH = 16 * 1024 * 1024
@@ -32,6 +31,20 @@ class Forecast:
         self.sizes = {n: bytes_of(lake, relations[n]) for n in compiled.reads}
         """bytes of the relations that the view reads"""
 
+    def foregone(self, rows: int) -> Estimate | None:
+        """The costs of a change of so many rows, if a recompute is known to be cheaper for fewer: then nobody needs to
+        look at the change. `rows` as they are logged; they may add up to less."""
+        past = self.past()
+        changes, whole = past["incremental"][:ENOUGH], past["recompute"][:HISTORY]
+        if len(changes) < ENOUGH or len(whole) < ENOUGH or self.again(past) or sum(self.sizes.values()) < WORTH:
+            return None
+        taken, recompute = (min(r.seconds for r in seen) for seen in (changes, whole))
+        if rows < max(r.delta_rows or 0 for r in changes) or taken < recompute + SEEN:
+            return None
+        extent = self.lake.bytes(self.view.extent)
+        model = estimate(Work(rows, sum(self.sizes.values()), 0, extent, extent)).model
+        return Estimate(taken, recompute, known=True, model=model)
+
     def better(self, plan: Maintenance, rows: int) -> tuple[Estimate, str | None]:
         """The costs for a change of so many rows; and why a recompute is better than the plan, if it is."""
         work = self.work(plan, rows)
@@ -50,17 +63,23 @@ class Forecast:
         merged = 0 if plan.inserts_only else min(extent, MERGED * max(1, rows))
         return Work(rows, sum(self.sizes.values()), looked_up, extent, merged)
 
-    def history(self) -> Learned:
-        """What past refreshes took, back to the creation; a view of the same name may have been before it."""
+    def past(self) -> dict[str, list[HistoryRow]]:
+        """Past refreshes by their strategy, the newest first, back to the creation; a view of the same name may have
+        been before it."""
         rows = self.control.history.refreshes(self.view.name)
         made = next((i for i, r in enumerate(rows) if r.strategy == "create"), len(rows))
-        seen = {
-            strategy: [(said(r), r.actual_cost) for r in rows[: made + 1] if r.strategy == strategy]
-            for strategy in ("incremental", "recompute", "create")
-        }
-        computed = [r.strategy for r in rows[:made] if r.strategy in seen]
-        again = len(list(takewhile(lambda strategy: strategy == "recompute", computed))) >= AGAIN
-        return learn(seen["incremental"], seen["recompute"], seen["create"], again=again)
+        return {s: [r for r in rows[: made + 1] if r.strategy == s] for s in ("incremental", "recompute", "create")}
+
+    def again(self, past: Mapping[str, list[HistoryRow]]) -> bool:
+        """Was it recomputed so often that the other way should be tried again?"""
+        last = max((r.started for r in past["incremental"]), default=None)
+        return sum(last is None or r.started > last for r in past["recompute"]) >= AGAIN
+
+    def history(self) -> Learned:
+        """What past refreshes say of the model."""
+        past = self.past()
+        seen = {strategy: [(said(r), r.actual_cost) for r in rows] for strategy, rows in past.items()}
+        return learn(seen["incremental"], seen["recompute"], seen["create"], again=self.again(past))
 
 
 def said(row: HistoryRow) -> float | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -142,7 +142,13 @@ class Refresh:
         versioned = Versioned(
             self.lake, self.control, self.relations, span, limits=self.limits, compiled=self.compiled_of
         )
+        forecast = Forecast(self.lake, self.control, self.relations, self.view, self.compiled)
+        self.sizes = forecast.sizes
+        free = self.policy == "auto" and not self.below.closed()
         try:
+            if free and (foregone := forecast.foregone(waiting := versioned.waiting(self.compiled.reads))):
+                self.predicted, self.delta_rows = foregone, waiting
+                return "recompute", "RV-CHEAPER", self.recompute(span)
             with self.phase("read"):
                 shapes = versioned.read(scans(self.compiled.definition))
                 self.delta_rows = sum(
@@ -155,10 +161,8 @@ class Refresh:
                 return "incremental", None, self.unchanged(log, span)
             if any(versioned.lost(scan) for scan in plan.scans):
                 return "recompute", self.admitted("RV-SNAPSHOT-EXPIRED"), self.recompute(span)
-            forecast = Forecast(self.lake, self.control, self.relations, self.view, self.compiled)
-            self.sizes = forecast.sizes
             self.predicted, better = forecast.better(plan, self.delta_rows)
-            if self.policy == "auto" and better and not self.below.closed():
+            if free and better:
                 return "recompute", better, self.recompute(span)
             if self.compiled.extent.reserve is not None:
                 return "incremental", *self.first_rows(plan, stock, versioned, log, span)
@@ -224,7 +228,7 @@ class Refresh:
     def incremental(self, plan: Maintenance, versioned: Versioned, log: ViewLog, span: Span) -> Applied:
         assert self.compiled is not None and plan.change is not None
         extent = self.compiled.extent
-        known = KnownKeys(lambda table, state: versioned.deltas[table].part(state), self.sizes)
+        known = versioned.known(self.sizes, self.limits.far_bytes)
         small = versioned.small
         applier = self.applier(span)
         updates = extent.states.updates if extent.states is not None else {}
@@ -232,9 +236,7 @@ class Refresh:
         if not log.needed and self.is_fused(plan, applier, updates, near, small=small):
             with self.phase("apply"):
                 spread = () if updates else extent.key
-                query = emit(
-                    restrict(versioned.clocked(plan.change), known), versioned.bind, lookups=small, spread=spread
-                )
+                query = self.query(plan.change, known, versioned, spread)
                 if updates:
                     applied = applier.fused_states(query, extent.key, updates, near)
                 else:
@@ -296,7 +298,7 @@ class Refresh:
         """The stored rows by their change; or, where they are then too few or far too many, others in their place."""
         assert self.compiled is not None and self.compiled.extent.reserve is not None
         extent, reserve = self.compiled.extent, self.compiled.extent.reserve
-        known = KnownKeys(lambda table, state: versioned.deltas[table].part(state), self.sizes)
+        known = versioned.known(self.sizes, self.limits.far_bytes)
         with self.phase("compute"):
             change = self.computed(plan, known, versioned)
             if change.rows is not None and not change.rows.num_rows:
@@ -315,7 +317,7 @@ class Refresh:
                 query = emit(reserve.chosen(stored(extent.columns)), lambda _: after.copy())
             else:
                 query = emit(versioned.clocked(extent.rows), versioned.bind)
-            with self.phase("settle"), chosen(self.lake, reserve, query, extent.rows.names) as found:
+            with self.phase("settle"), chosen(self.lake, reserve, query, extent.rows.names, self.most) as found:
                 self.said = found.said
                 if log.needed:
                     self.logged(log, found.name, span)
@@ -352,21 +354,26 @@ class Refresh:
         with self.phase("compact"):
             compact(self.lake, self.control, self.view, span.upto, self.order)
 
+    def query(self, change: Relation, known: KnownKeys, versioned: Versioned, spread: Sequence[str] = ()) -> exp.Query:
+        """What computes a change, near the deltas; these may be large."""
+        small = versioned.small
+        near = versioned.through(change, known) if small else versioned.clocked(change)
+        return emit(restrict(near, known), versioned.bind, lookups=small, spread=spread)
+
     def computed(self, plan: Maintenance, known: KnownKeys, versioned: Versioned) -> Change:
         """The change on the driver if it is small, else kept inside Spark; net in either case."""
         assert plan.change is not None
 
-        def query(change: Relation) -> exp.Query:
-            return emit(restrict(versioned.clocked(change), known), versioned.bind, lookups=versioned.small)
-
         if versioned.small:
             made = plan.gross or plan.change
             grouped = isinstance(core(made), Aggregate)
-            rows = self.lake.fetch(query(made), limit=self.limits.small_rows + 1, grouped=grouped)
+            rows = self.lake.fetch(
+                self.query(made, known, versioned), limit=self.limits.small_rows + 1, grouped=grouped
+            )
             if rows.num_rows <= self.limits.small_rows:
                 rows = summed(rows) if plan.gross is not None else rows
                 return Change(lambda: versioned.states.keep(CHANGE, rows), rows)
-        frame = self.lake.persisted(query(plan.change))
+        frame = self.lake.persisted(self.query(plan.change, known, versioned))
         return Change(lambda: versioned.states.keep(CHANGE, frame), None)
 
     @property
@@ -407,14 +414,21 @@ class Refresh:
         self.note(span.upto)
         return Applied(self.lake.live_rows(self.view.extent), 0, 0)
 
+    @property
+    def most(self) -> int:
+        """How many rows of the extent the driver may write anew; none where that is for Spark to do."""
+        if self.lake.bytes(self.view.extent) > self.limits.rewrite_bytes:
+            return 0
+        return self.limits.small_rows if self.lake.small_schema(self.view.extent) is not None else 0
+
     @contextmanager
     def evaluated(self, states: States, tick: int) -> Iterator[tuple[Any, dict[str, str]]]:
         """The rows to store at a tick, and what their commit says of them."""
         if self.compiled is None:
-            yield self.lake.run(states.defined(self.view, tick)), {}
+            yield self.lake.taken(states.defined(self.view, tick), self.most), {}
             return
         query = states.evaluated(self.compiled.extent.rows, tick)
-        with computed(self.lake, self.compiled.extent, query) as found:
+        with computed(self.lake, self.compiled.extent, query, self.most) as found:
             yield found
 
     def mark_break(self, tick: int) -> None:

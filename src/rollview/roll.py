@@ -24,7 +24,6 @@ from rollview.catalog.stored import bytes_of
 from rollview.change import Applied, Change
 from rollview.errors import BadInput, RollviewError
 from rollview.lake.errors import FAILING
-from rollview.lake.regions import KnownKeys
 from rollview.names import COUNT, TICK
 from rollview.plan.maintain import Maintenance, maintain
 from rollview.plan.timing import maintain_timed, summarised, timing
@@ -151,7 +150,7 @@ class Roll(Refresh):
             rows: Any = None
             if plan.change is not None:
                 self.sizes = {n: bytes_of(self.lake, self.relations[n]) for n in self.compiled.reads}
-                known = KnownKeys(lambda table, state: source.deltas[table].part(state), self.sizes)
+                known = source.known(self.sizes, self.limits.far_bytes)
                 with self.phase("compute"):
                     change = self.computed(plan, known, source)
                 rows = change.rows if change.rows is not None else self.lake.run(self.lake.select_all(change.name))

@@ -37,6 +37,9 @@ class Literals:
     def worth(self, name: str) -> bool:
         return True
 
+    def helps(self, name: str, column: str, region: Region) -> bool:
+        return True
+
 
 def whole(node: Relation) -> set[tuple[str, State]]:
     """The states of base tables that are scanned without any literal."""

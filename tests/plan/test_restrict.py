@@ -28,6 +28,9 @@ class StepKeys:
     def worth(self, table: str) -> bool:
         return table != SUSPECTS
 
+    def helps(self, table: str, column: str, region: Region) -> bool:
+        return True
+
     def keys(self, table: str, state: State, column: str) -> Region | None:
         if table == SUSPECTS:
             return keys_of(self.suspects[column])

@@ -11,7 +11,9 @@ from tests.law import check_delta, check_history
 from tests.rules.tables import BAGS, R, S, by_name, scalar, scan, table
 from tests.steps import Step, rows
 
-from rollview.algebra.relation import Filter, Join, Relation, Scan, State, children, scans
+from rollview.algebra.relation import Filter, Join, Relation, Scan, State, children, scans, walk
+from rollview.algebra.scalar import conjuncts
+from rollview.rules.dispatch import delta
 
 BEFORE = rows(r=[(1, 1), (2, 1), (2, 1), (3, None), (4, 2)], s=[(1, 7), (1, 7), (None, 8), (3, 9)])
 AFTER = rows(r=[(1, 1), (2, 1), (3, None), (5, 3)], s=[(1, 7), (2, 6), (None, 8), (3, None)])
@@ -123,3 +125,18 @@ def test_inputs_that_stay_are_looked_up_once_for_all_that_move(shape: str, movin
     apart = {"chain": ("ac", "abd"), "ring": ("ac",), "pairs": ("ac", "abc", "abd", "bcd")}[shape]
     still = Counter(t for t in looked_up(change.relation) if t not in moving)
     assert (set(still.values()) == {1}) == (moving not in apart), still
+
+
+@pytest.mark.parametrize(("type_", "bridged"), [("int", True), ("string", False)])
+def test_what_equals_the_same_column_of_an_unchanged_table_is_tied(type_: str, bridged: bool) -> None:
+    """r.a = t.k and t.k = s.c: changed rows of r look s up by r.a = s.c, and t afterwards, if all are of one type."""
+    t = table("t", f"k {type_}, x")
+    tables = {**BAGS, "t": t}
+    joined = Join(Join(scan(R), scan(S), scalar("r_b = s_b OR r_b < 2")), scan(t), scalar("r_a = t_k AND s_c = t_k"))
+    standing = rows(t=[("7" if type_ == "string" else 7, 1), (None, 2)])
+    before = {**rows(r=[(7, 1), (8, 2)], s=[(1, 7), (1, 8), (None, 7)]), **standing}
+    after = {**rows(r=[(7, 1), (7, 2)], s=[(2, 7), (1, 8)]), **standing}
+    change = check_delta(joined, Step(tables, before, after)) if bridged else None
+    change = change or delta(joined, Step(tables, before, after).shapes, tables)
+    found = (part.equated for j in walk(change.relation) if isinstance(j, Join) for part in conjuncts(j.predicate))
+    assert (("r_a", "s_c") in found) is bridged

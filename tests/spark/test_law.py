@@ -25,6 +25,7 @@ EXECUTORS = {
     "spark": Limits(small_rows=0),
     "spark_to_branch": Limits(small_rows=0, few_bytes=0, rewrite_bytes=0),
     "parts": Limits(part_bytes=0),
+    "waypoints": Limits(far_bytes=0),
 }
 VIEWS = 4
 REFRESH_AT = (1, 3)

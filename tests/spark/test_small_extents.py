@@ -166,3 +166,24 @@ def test_a_small_change_is_computed_by_its_merge_only_if_its_keys_are_known_to_l
             tx.delete("sales", where="sale_id = 500")
         assert "compute" not in refresh(wh, "keyed").phases
         assert "compute" in refresh(wh, "states").phases
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_small_view_is_recomputed_by_the_driver(wh: Warehouse, view: str) -> None:
+    add_sales(wh, 600 + 10 * list(VIEWS).index(view))
+    report = wh.refresh(view, policy="full")
+    assert isinstance(report, rollview.Report) and report.strategy == "recompute"
+    commit = wh._lake.commit(wh._stored(view).extent)
+    assert commit is not None and "spark.app.id" not in commit.properties, "Spark has not written it"
+    assert files(wh, view) == (2, 1)
+    checked(wh, view)
+
+
+def test_a_small_view_that_is_no_longer_small_is_recomputed_by_spark(wh: Warehouse) -> None:
+    add_sales(wh, 700)
+    with rollview.open(wh.path, limits=Limits(small_rows=1)) as other:
+        report = other.refresh("keyed", policy="full")
+        assert isinstance(report, rollview.Report) and report.inserted > 1
+        commit = other._lake.commit(other._stored("keyed").extent)
+        assert commit is not None and "spark.app.id" in commit.properties
+    checked(wh, "keyed")

@@ -8,8 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sqlglot import exp
+
 from rollview.algebra.relation import Filter, Join, Relation
-from rollview.algebra.scalar import Scalar, conjunction, conjuncts
+from rollview.algebra.scalar import Scalar, col, conjunction, conjuncts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,6 +31,30 @@ class Block:
     @property
     def equalities(self) -> list[tuple[str, str]]:
         return [pair for pair in (c.equated for c in self.conjuncts) if pair]
+
+    def implied(self, names: Sequence[str], types: Mapping[str, str | None]) -> tuple[Scalar, ...]:
+        """Equalities between some columns that only columns beside them lead to: a = x and x = b give a = b.
+
+        Only through columns of one type: as numbers '1' and '01' are equal, as strings they are not.
+        """
+        pairs = [(a, b) for a, b in self.equalities if types.get(a) is not None and types[a] == types.get(b)]
+        inside = [pair for pair in pairs if set(pair) <= set(names)]
+        found: list[tuple[str, str]] = []
+        tied = {name for pair in pairs for name in pair}
+        for a in (n for n in names if n in tied):
+            here = equivalent(a, [*inside, *found])
+            for b in (n for n in names if n in equivalent(a, pairs) and n not in here):
+                if b not in equivalent(a, [*inside, *found]):
+                    found.append((a, b))
+        return tuple(Scalar(exp.EQ(this=col(a).tree, expression=col(b).tree)) for a, b in found)
+
+
+def equivalent(name: str, equalities: Sequence[tuple[str, str]]) -> set[str]:
+    """The columns that equalities tie to a column, and it."""
+    same = {name}
+    while grown := {b if a in same else a for a, b in equalities if (a in same) != (b in same)}:
+        same |= grown
+    return same
 
 
 def flatten(node: Relation) -> Block:

@@ -213,8 +213,8 @@ def stored_types(node: Relation, tables: Tables) -> list[str | None]:
     """The types of the node's columns where they are nothing but columns of tables."""
     match node:
         case Scan():
-            found = [tables[node.table].column(c) for c, _ in node.columns]
-            return [c.type if c is not None else None for c in found]
+            read = [tables[node.table].column(c) for c, _ in node.columns]
+            return [c.type if c is not None else None for c in read]
         case Filter():
             return stored_types(node.source, tables)
         case SemiJoin() | AntiJoin():
@@ -226,5 +226,9 @@ def stored_types(node: Relation, tables: Tables) -> list[str | None]:
         case Project():
             below = dict(zip(node.source.names, stored_types(node.source, tables), strict=True))
             return [below.get(e.column) if e.column is not None else None for _, e in node.columns]
+        case Aggregate():
+            below = dict(zip(node.source.names, stored_types(node.source, tables), strict=True))
+            found = [below.get(e.column) if e.column is not None else None for _, e in node.keys]
+            return [*found, *([None] * len(node.measures))]
         case _:
             return [None] * len(node.names)

@@ -39,7 +39,7 @@ class Scalar:
     @property
     def column(self) -> str | None:
         """The name, if the expression is nothing but a column."""
-        return self.tree.name if isinstance(self.tree, exp.Column) else None
+        return column_name(self.tree) if isinstance(self.tree, exp.Column) else None
 
     @property
     def is_constant(self) -> bool:
@@ -74,7 +74,7 @@ class Scalar:
 def replaced(tree: exp.Expr, mapping: Mapping[str, Scalar]) -> exp.Expr:
     """The tree with its columns replaced; parts without any are shared with the old one."""
     if isinstance(tree, exp.Column):
-        found = mapping.get(tree.name)
+        found = mapping.get(column_name(tree))
         return tree if found is None else operand(found.tree)
     changed: dict[str, object] = {}
     for name, value in tree.args.items():
@@ -94,15 +94,22 @@ def replaced(tree: exp.Expr, mapping: Mapping[str, Scalar]) -> exp.Expr:
     return made
 
 
+def column_name(tree: exp.Column) -> str:
+    """What `tree.name` finds after some questions."""
+    this = tree.args["this"]
+    name: str = this.args["this"] if isinstance(this, exp.Identifier) else tree.name
+    return name
+
+
 def names_and_size(tree: exp.Expr) -> tuple[frozenset[str], int]:
     if isinstance(tree, exp.Column):
-        return frozenset((tree.name,)), 1
+        return frozenset((column_name(tree),)), 1
     names, size, waiting = set(), 0, [tree]
     while waiting:
         node = waiting.pop()
         size += 1
         if isinstance(node, exp.Column):
-            names.add(node.name)
+            names.add(column_name(node))
             continue
         for value in node.args.values():
             if isinstance(value, exp.Expr):
@@ -168,5 +175,5 @@ def conjuncts(predicate: Scalar | None) -> tuple[Scalar, ...]:
 
 def equated(tree: exp.Expr) -> tuple[str, str] | None:
     if isinstance(tree, exp.EQ) and isinstance(tree.this, exp.Column) and isinstance(tree.expression, exp.Column):
-        return tree.this.name, tree.expression.name
+        return column_name(tree.this), column_name(tree.expression)
     return None

@@ -19,6 +19,7 @@ import sqlglot
 from pyiceberg.table.snapshots import Operation
 from sqlglot import exp
 
+from rollview.algebra.relation import Aggregate
 from rollview.change import Change
 from rollview.frontend.dialect import SparkSQL
 from rollview.lake.arrow import literal
@@ -26,7 +27,7 @@ from rollview.lake.lake import Lake
 from rollview.lake.refs import TableRef
 from rollview.names import COUNT, PROPERTY_RESERVE
 from rollview.plan.emit import emit, ident, sql
-from rollview.plan.extent import Extent, stored
+from rollview.plan.extent import Extent, core, stored
 from rollview.plan.reserve import ROWS, Reserve, Stock
 
 CHOSEN = "__chosen"
@@ -34,7 +35,8 @@ CHOSEN = "__chosen"
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Rows to store: a frame, the name by which SQL reads it, and what the commit says of them beside its tick."""
+    """Rows to store: on the driver or a frame, the name by which SQL reads them, and what their commit says of them
+    beside its tick."""
 
     rows: Any
     name: exp.Table
@@ -42,25 +44,27 @@ class Chosen:
 
 
 @contextmanager
-def chosen(lake: Lake, reserve: Reserve, query: exp.Query, columns: Sequence[str]) -> Iterator[Chosen]:
-    """The rows of a query that chooses the first, with their bound."""
-    frame = lake.persisted(query)
+def chosen(lake: Lake, reserve: Reserve, query: exp.Query, columns: Sequence[str], most: int = 0) -> Iterator[Chosen]:
+    """The rows of a query that chooses the first, with their bound; on the driver if they are at most so many."""
+    rows = lake.taken(query, most)
+    frame = None if isinstance(rows, pa.Table) else lake.persisted(rows)
     try:
-        name = lake.bind(CHOSEN, frame)
+        name = lake.bind(CHOSEN, rows if frame is None else frame)
         edge = lake.fetch(emit(reserve.edge(stored(tuple(columns))), lambda _: name.copy()))
-        yield Chosen(frame, name, said(stock(reserve, edge)))
+        yield Chosen(rows if frame is None else frame, name, said(stock(reserve, edge)))
     finally:
         lake.unbind([CHOSEN])
-        frame.unpersist()
+        if frame is not None:
+            frame.unpersist()
 
 
 @contextmanager
-def computed(lake: Lake, extent: Extent, query: exp.Query) -> Iterator[tuple[Any, dict[str, str]]]:
+def computed(lake: Lake, extent: Extent, query: exp.Query, most: int = 0) -> Iterator[tuple[Any, dict[str, str]]]:
     """All rows to store, by the query of the extent's rows, and what their commit says of them beside its tick."""
     if extent.reserve is None:
-        yield lake.run(query), {}
+        yield lake.taken(query, most, grouped=isinstance(core(extent.rows), Aggregate)), {}
         return
-    with chosen(lake, extent.reserve, query, extent.rows.names) as found:
+    with chosen(lake, extent.reserve, query, extent.rows.names, most) as found:
         yield found.rows, found.said
 
 

@@ -19,6 +19,8 @@ from rollview.frontend.refuse import words
 KNOWN = words("COUNT SUM AVG COALESCE IF ARRAY DATEADD DATE_ADD DATEDIFF DATE_DIFF TIMESTAMPADD TIMESTAMPDIFF")
 OWN_SYNTAX = words("CAST TRY_CAST EXTRACT TRIM POSITION OVERLAY SUBSTRING SUBSTR CEIL FLOOR")
 
+NUMBERS = {exp.DType.DECIMAL: "DECIMAL", exp.DType.BIGINT: "BIGINT", exp.DType.INT: "INT"}
+
 
 class SparkSQL(Spark):
     """The dialect in which a user's view is read and queries are written."""
@@ -42,6 +44,28 @@ class SparkSQL(Spark):
         TRANSFORMS: ClassVar = {kind: f for kind, f in SparkGenerator.TRANSFORMS.items() if kind is not exp.Select}
         # Spark knows WITH inside a query; so nothing is searched for one to be moved
         EXPRESSIONS_WITHOUT_NESTED_CTES: ClassVar = set()
+
+        def identifier_sql(self, expression: exp.Identifier) -> str:
+            """Most of what is written are quoted names of letters and digits: without asking what else they may be."""
+            text = expression.args["this"]
+            if expression.args.get("quoted") and text.isidentifier():
+                return f"`{text}`"
+            return super().identifier_sql(expression)
+
+        def column_sql(self, expression: exp.Column) -> str:
+            args = expression.args
+            table, name = args.get("table"), args.get("this")
+            if isinstance(table, exp.Identifier) and isinstance(name, exp.Identifier) and not args.get("db"):
+                return f"{self.identifier_sql(table)}.{self.identifier_sql(name)}"
+            return super().column_sql(expression)
+
+        def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
+            """sqlglot parses the names of types that this may be, for every cast anew."""
+            to = expression.to
+            if safe_prefix or to.this not in NUMBERS or {*expression.args} - {"this", "to"}:
+                return super().cast_sql(expression, safe_prefix=safe_prefix)
+            digits = f"({self.expressions(to, flat=True)})" if to.expressions else ""
+            return f"CAST({self.sql(expression, 'this')} AS {NUMBERS[to.this]}{digits})"
 
         def table_sql(self, expression: exp.Table, sep: str = " AS ") -> str:
             """Values that are joined in parentheses keep their own."""

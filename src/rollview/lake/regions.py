@@ -23,6 +23,8 @@ RANGES = 12
 GAP = 0.1
 """two ranges instead of one if the gap between them is at least this share of what they cover"""
 LARGE_BYTES = 4 * 1024 * 1024
+MOST = 0.5
+"""of a table: a look-up that reads more of it is not worth its literals, which every row group is compared with"""
 
 COUNTED = (pa.types.is_integer, pa.types.is_date, pa.types.is_timestamp)
 ORDERED = (*COUNTED, pa.types.is_string, pa.types.is_large_string, pa.types.is_decimal)
@@ -89,15 +91,26 @@ def bytes_within(table: Table, column: str, ranges: Ranges, *, nulls: bool) -> f
     """The same for whole numbers in some ranges, in a table that is sorted by their column."""
     wanted = either([between(column, low, high, nulls=nulls) for low, high in ranges])
     number = table.schema().find_field(column).field_id
+    files = (task.file for task in table.scan(row_filter=wanted).plan_files())
+    return sum(file.file_size_in_bytes * read_of(file, number, ranges) for file in files)
 
-    def read(file: DataFile) -> float:
-        ends = [bounds[number] for bounds in (file.lower_bounds, file.upper_bounds) if bounds and number in bounds]
-        if len(ends) < 2:
-            return 1.0
-        low, high = (int.from_bytes(end, "little", signed=True) for end in ends)  # as Iceberg writes whole numbers
-        return share(ranges, low, high, len(file.split_offsets or ()) or 1)
 
-    return sum(t.file.file_size_in_bytes * read(t.file) for t in table.scan(row_filter=wanted).plan_files())
+def read_of(file: DataFile, number: int, ranges: Ranges) -> float:
+    """The share of a file that is read for whole numbers in some ranges, if it is sorted by their column."""
+    ends = [bounds[number] for bounds in (file.lower_bounds, file.upper_bounds) if bounds and number in bounds]
+    if len(ends) < 2:
+        return 1.0
+    low, high = (int.from_bytes(end, "little", signed=True) for end in ends)  # as Iceberg writes whole numbers
+    return share(ranges, low, high, len(file.split_offsets or ()) or 1)
+
+
+def share_within(files: Sequence[DataFile], number: int, region: Region) -> float:
+    """About which share of some files is read for the values of a region, at best: if each is sorted by them."""
+    ranges = whole_numbers(region)
+    total = sum(file.file_size_in_bytes for file in files)
+    if ranges is None or not total:
+        return 0.0
+    return sum(file.file_size_in_bytes * read_of(file, number, ranges) for file in files) / total
 
 
 def whole_numbers(region: Region) -> Ranges | None:
@@ -114,16 +127,38 @@ def share(ranges: Sequence[tuple[Any, Any]], low: Any, high: Any, groups: int) -
     return min(1.0, sum(float(b - a + 1) / float(high - low + 1) + 1 / groups for a, b in inside))
 
 
+Within = Callable[[str, str, Region], float]
+"""about which share of a table is read for the values of a column, at best"""
+
+
+def no_share(table: str, column: str, region: Region) -> float:
+    return 0.0
+
+
 class KnownKeys:
     """The join keys of small deltas, for plan/restrict. `part` gives a delta's rows, or a part of them, if small."""
 
-    def __init__(self, part: Callable[[str, State], pa.Table | None], sizes: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        part: Callable[[str, State], pa.Table | None],
+        sizes: Mapping[str, int],
+        far_bytes: int = 0,
+        within: Within = no_share,
+    ) -> None:
         self.part = part
         self.sizes = sizes
+        self.far_bytes = far_bytes
+        self.within = within
         self.found: dict[tuple[str, State, str], Region | None] = {}
 
     def worth(self, table: str) -> bool:
         return self.sizes.get(table, 0) >= LARGE_BYTES
+
+    def helps(self, table: str, column: str, region: Region) -> bool:
+        return self.within(table, column, region) <= MOST
+
+    def far(self, table: str) -> bool:
+        return table in self.sizes and self.sizes[table] >= self.far_bytes
 
     def keys(self, table: str, state: State, column: str) -> Region | None:
         asked = (table, state, column)

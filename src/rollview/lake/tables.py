@@ -17,14 +17,18 @@ from rollview.algebra.schema import Column, Schema
 from rollview.lake.arrow import is_plain
 from rollview.lake.pointer import metadata_pointer
 from rollview.lake.refs import Commit, TableRef, to_table, user_table
+from rollview.lake.regions import share_within
 from rollview.lake.session import CATALOG
 from rollview.lake.statements import Statements
 from rollview.names import COUNT, ENGINE_NAMESPACE, TICK, USER_NAMESPACE
 from rollview.plan.emit import ident
 
 if TYPE_CHECKING:
+    from pyiceberg.manifest import DataFile
     from pyiceberg.schema import Schema as IcebergSchema
     from pyiceberg.table import Table
+
+    from rollview.plan.region import Region
 
 LOG_PROPERTIES = {
     "format-version": "2",
@@ -67,6 +71,7 @@ class Tables(Statements):
             CATALOG, uri=catalog_url, warehouse=warehouse.absolute().as_uri(), init_catalog_tables="true"
         )
         self._read: dict[TableRef, Table] = {}
+        self._files: dict[TableRef, tuple[int | None, list[DataFile]]] = {}
 
     def create_namespaces(self) -> None:
         for namespace in (USER_NAMESPACE, ENGINE_NAMESPACE):
@@ -148,6 +153,15 @@ class Tables(Statements):
     def rows_in(self, ref: TableRef, condition: Any) -> int:
         """At most how many rows satisfy a condition, by the statistics of the files."""
         return sum(task.file.record_count for task in self.load(ref).scan(row_filter=condition).plan_files())
+
+    def within(self, ref: TableRef, column: str, region: Region) -> float:
+        """About which share of a table is read for the values of a column, at best, by the statistics of its files."""
+        table = self.load(ref)
+        now = table.metadata.current_snapshot_id
+        if ref not in self._files or self._files[ref][0] != now:
+            self._files[ref] = now, [task.file for task in table.scan().plan_files()]
+        number = table.schema().find_field(column, case_sensitive=False).field_id
+        return share_within(self._files[ref][1], number, region)
 
     def small_schema(self, ref: TableRef) -> pa.Schema | None:
         """The columns of a table that pyiceberg can write anew; None if it cannot."""

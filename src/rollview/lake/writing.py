@@ -150,17 +150,30 @@ class Writing(Tables):
         stamped = rows.withColumn(COUNT, copies).withColumn(TICK, F.lit(tick).cast("bigint"))
         self.append(ref, stamped, properties, after=after)
 
+    def taken(self, query: exp.Query | str, most: int, *, grouped: bool = False) -> DataFrame | pa.Table:
+        """The rows of a query: on the driver if they are at most so many, else where Spark computes them."""
+        rows = self.fetch(query, most + 1, grouped=grouped) if most else None
+        return rows if rows is not None and rows.num_rows <= most else self.run(query)
+
     def overwrite(
         self,
         ref: TableRef,
-        rows: DataFrame,
+        rows: DataFrame | pa.Table,
         properties: Mapping[str, str],
         *,
         order: Sequence[str] = (),
         after: int | None = None,
         small: bool = False,
     ) -> None:
-        """Replace all rows in one commit, laid out by `order`; those of a small table by one task, in one file."""
+        """Replace all rows in one commit, laid out by `order`; those of a small table by one task, in one file, and
+        those that are on the driver without a job."""
+        if isinstance(rows, pa.Table):
+            schema = self.load(ref).schema().as_arrow()
+            typed = rows.select(schema.names).cast(schema)
+            self.replace_small(
+                ref, typed.sort_by([(c, "ascending") for c in order]) if order else typed, properties, after
+            )
+            return
         if small:
             self.overwrite_small(ref, rows.repartition(1), properties, order=order, after=after)
             return

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
+from rollview.algebra.block import equivalent
 from rollview.algebra.relation import (
     Aggregate,
     AntiJoin,
@@ -34,7 +35,7 @@ from rollview.algebra.relation import (
 )
 from rollview.algebra.scalar import Scalar, col, conjuncts
 from rollview.plan.region import Region
-from rollview.plan.stages import SUSPECTS
+from rollview.plan.stages import SUSPECTS, is_waypoint
 from rollview.rules.join import flatten
 
 DELTAS = (State.DELTA, State.UPDATES)
@@ -44,11 +45,15 @@ class Known(Protocol):
     """What the runtime knows of a span's deltas and of the tables beside them."""
 
     def keys(self, table: str, state: State, column: str) -> Region | None:
-        """The values in a column of DELTA or UPDATES of a table, or of the suspect groups."""
+        """The values in a column of DELTA or UPDATES of a table, of the suspect groups, or of a waypoint."""
         ...
 
     def worth(self, table: str) -> bool:
         """Is a scan of this table so large that literals pay?"""
+        ...
+
+    def helps(self, table: str, column: str, region: Region) -> bool:
+        """Could rows with these values lie together, so that much of the table need not be read?"""
         ...
 
 
@@ -103,7 +108,7 @@ class Restriction:
     def values(self, node: Relation, name: str) -> Region | None:
         """Where the values of a column lie, if they all come from a delta."""
         match node:
-            case Scan() if node.at in DELTAS or node.table == SUSPECTS:
+            case Scan() if node.at in DELTAS or node.table == SUSPECTS or is_waypoint(node.table):
                 column = next((c for c, n in node.columns if n == name), None)
                 return None if column is None else self.known.keys(node.table, node.at, column)
             case Project() | Aggregate():
@@ -132,7 +137,7 @@ class Restriction:
     def within(self, node: Relation, near: Near) -> Relation:
         match node:
             case Scan():
-                return limited(node, near) if self.known.worth(node.table) else node
+                return self.limited(node, near) if self.known.worth(node.table) else node
             case Values():
                 return node
             case Join() | Filter():
@@ -157,6 +162,14 @@ class Restriction:
                     for i in node.inputs
                 ]
                 return replace(node, inputs=tuple(parts))
+
+    def limited(self, scan: Scan, near: Near) -> Relation:
+        result: Relation = scan
+        if scan.at in (State.BEFORE, State.AFTER):
+            for column, name in scan.columns:
+                if name in near and self.known.helps(scan.table, column, near[name]):
+                    result = Filter(result, Scalar(near[name].test(col(name).tree)))
+        return result
 
     def outer(self, node: OuterJoin, near: Near) -> Relation:
         """R ⟕ S: what can be no partner of the rows of R that matter does not matter."""
@@ -234,20 +247,3 @@ def matched(node: SemiJoin | AntiJoin | OuterJoin) -> list[Equated]:
 
 def keeps_right(node: AntiJoin | MarkJoin | OuterJoin) -> bool:
     return isinstance(node, OuterJoin) and node.keeps_right
-
-
-def equivalent(name: str, equalities: Sequence[tuple[str, str]]) -> set[str]:
-    """The columns that equalities tie to a column, and it."""
-    same = {name}
-    while grown := {b if a in same else a for a, b in equalities if (a in same) != (b in same)}:
-        same |= grown
-    return same
-
-
-def limited(scan: Scan, near: Near) -> Relation:
-    result: Relation = scan
-    if scan.at in (State.BEFORE, State.AFTER):
-        for _, name in scan.columns:
-            if name in near:
-                result = Filter(result, Scalar(near[name].test(col(name).tree)))
-    return result

@@ -19,6 +19,17 @@ FRESH = f"{PREFIX}fresh"
 SUSPECT = f"{PREFIX}suspect"
 """a flag in SETTLED"""
 
+WAYPOINT = f"{PREFIX}waypoint"
+"""rows on the way of a change, by their number"""
+
+
+def waypoint(number: int) -> str:
+    return f"{WAYPOINT}{number}"
+
+
+def is_waypoint(table: str) -> bool:
+    return table.startswith(WAYPOINT)
+
 
 def matched(rows: Relation, changed: str, key: tuple[str, ...]) -> Relation:
     """The rows whose key occurs in another relation."""

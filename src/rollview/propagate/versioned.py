@@ -21,13 +21,17 @@ from rollview.catalog.stored import Stored
 from rollview.errors import BrokenInvariant
 from rollview.lake.lake import Lake
 from rollview.lake.predicates import Predicate, span
+from rollview.lake.regions import KnownKeys
 from rollview.limits import USUAL, Limits
 from rollview.names import CLOCK, COUNT, TICK, delta_view
 from rollview.plan.compile import CompiledView
 from rollview.plan.emit import emit, ident, table
 from rollview.plan.merge import column
-from rollview.plan.stages import CHANGED
+from rollview.plan.region import Region
+from rollview.plan.restrict import restrict
+from rollview.plan.stages import CHANGED, waypoint
 from rollview.plan.visible import view_delta
+from rollview.plan.waypoints import passed, waypoints
 from rollview.propagate.layout import elementary
 from rollview.propagate.log_rows import log_rows
 from rollview.propagate.states import States
@@ -91,6 +95,8 @@ class Versioned:
         self.deltas: dict[str, Delta] = {}
         self.parts: dict[tuple[str, State], Callable[[], pa.Table | exp.Query]] = {}
         """parts of deltas that are only bound if a query reads them"""
+        self.waypoints: dict[str, pa.Table] = {}
+        """rows on the way of the change"""
 
     def read(self, scans: Iterable[Scan]) -> dict[str, Shape]:
         """Load the deltas of the tables that changed; what kinds of change each has."""
@@ -107,6 +113,10 @@ class Versioned:
             columns.extend(k for k in key if k not in columns)
             self.deltas[name] = self.delta(stored, columns, logged)
         return {name: d.shape for name, d in self.deltas.items() if d.shape.changed}
+
+    def waiting(self, tables: Iterable[str]) -> int:
+        """How many changes of some relations the span has, as they are logged."""
+        return sum(sum(self.logged(self.relations[name])) for name in tables)
 
     @property
     def small(self) -> bool:
@@ -210,8 +220,38 @@ class Versioned:
         netted = query.select(exp.alias_(total, COUNT, quoted=True)).group_by(*names)
         return netted.having(exp.NEQ(this=total.copy(), expression=exp.Literal.number(0)))
 
+    def known(self, sizes: Mapping[str, int], far_bytes: int) -> KnownKeys:
+        """What the deltas say of the keys to look up, in tables of the given sizes."""
+
+        def part(name: str, state: State) -> pa.Table | None:
+            return self.waypoints[name] if name in self.waypoints else self.deltas[name].part(state)
+
+        def within(name: str, column: str, region: Region) -> float:
+            relation = self.relations[name]
+            return self.lake.within(relation.extent, column, region) if relation.relation.kind == "table" else 0.0
+
+        return KnownKeys(part, sizes, far_bytes, within)
+
+    def through(self, change: Relation, known: KnownKeys) -> Relation:
+        """The change, its waypoints computed: one query for each, and one more where there are too many rows."""
+        change, refused = self.clocked(change), set[Relation]()
+        while found := [w for w in waypoints(change, known) if w not in refused]:
+            names: dict[Relation, str] = {}
+            for few in found:
+                query = emit(restrict(few, known), self.bind, lookups=True)
+                rows = self.lake.fetch(query, limit=self.small_rows + 1)
+                if rows.num_rows > self.small_rows:
+                    refused.add(few)
+                    continue
+                names[few] = name = waypoint(len(self.waypoints))
+                self.waypoints[name] = rows
+            change = passed(change, names)
+        return change
+
     def bind(self, scan: Scan) -> exp.Table:
         """What a scan of the maintenance query reads."""
+        if scan.table in self.waypoints:
+            return self.states.keep(scan.table, self.waypoints[scan.table])
         if scan.at in (State.DELTA, State.UPDATES, State.REMOVED):
             name = delta_view(scan.table, scan.at.value)
             if (scan.table, scan.at) in self.parts:

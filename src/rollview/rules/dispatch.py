@@ -138,7 +138,8 @@ def join_change(
     block = flatten(node)
     parents = ancestors(block, known) if foreign_keys else []
     inputs = [input_states(leaf, i in parents, shapes, known, change(leaf)) for i, leaf in enumerate(block.inputs)]
-    return join_delta(block, inputs, parents)
+    types = {n: t for leaf in block.inputs for n, t in zip(leaf.names, facts.stored_types(leaf, known), strict=True)}
+    return join_delta(block, inputs, parents, types)
 
 
 def input_states(leaf: Relation, parent: bool, shapes: Shapes, known: Tables, change: Signed) -> Input:

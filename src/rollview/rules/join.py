@@ -15,6 +15,8 @@ Every step starts from the changed rows and looks the other inputs up from there
 not change are looked up once, for all steps together:
 
     Δ(C ⋈ U) = ΔC ⋈ U      with C the join of the inputs that change, if conditions tie these to each other
+
+Two of them may also be tied by what both are equal to in an input that does not change.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from rollview.deltas.signed import Signed, nothing
 from rollview.names import COUNT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +46,16 @@ class Input:
     key: Key
 
 
-def join_delta(block: Block, inputs: Sequence[Input], parents: Sequence[int]) -> Signed:
-    """The law above. `parents` are the inputs that others refer to, the highest ancestors first."""
+def join_delta(
+    block: Block, inputs: Sequence[Input], parents: Sequence[int], types: Mapping[str, str | None]
+) -> Signed:
+    """The law above. `parents` are the inputs that others refer to, the highest ancestors first; `types` are those of
+    columns where they are known."""
     changing = [i for i, given in enumerate(inputs) if not given.delta.is_empty]
-    if not 1 < len(changing) < len(inputs) or not tied(block, changing):
+    some = 1 < len(changing) < len(inputs)
+    inner = within(block, changing, types) if some else block
+    if not some or not tied(inner):
         return Signed(stepwise(block, inputs, parents, range(len(inputs)))[0])
-    inner = within(block, changing)
     core, small = stepwise(inner, inputs, parents, changing)
     if is_empty(core):
         return nothing(block.names)
@@ -88,16 +94,18 @@ def named(tree: Relation, block: Block) -> Relation:
     return tree if tree.names == names else keep(tree, names)
 
 
-def within(block: Block, chosen: Sequence[int]) -> Block:
-    """Some inputs of a block, with the conditions that read nothing else."""
+def within(block: Block, chosen: Sequence[int], types: Mapping[str, str | None]) -> Block:
+    """Some inputs of a block, with the conditions that read nothing else, and what others imply of them."""
     inputs = tuple(block.inputs[i] for i in chosen)
     names = tuple(n for given in inputs for n in given.names)
-    return Block(inputs, tuple(c for c in block.conjuncts if c.columns <= set(names)), names)
+    here = tuple(c for c in block.conjuncts if c.columns <= set(names))
+    return Block(inputs, (*here, *block.implied(names, types)), names)
 
 
-def tied(block: Block, chosen: Sequence[int]) -> bool:
-    """Do equalities lead from each of some inputs to all of them, without others in between?"""
-    reached, waiting = set(block.inputs[chosen[0]].names), [set(block.inputs[i].names) for i in chosen[1:]]
+def tied(block: Block) -> bool:
+    """Do equalities lead from each input to all others?"""
+    first, *others = (set(given.names) for given in block.inputs)
+    reached, waiting = first, others
     while waiting:
         near = looked_up(tuple(reached), block.conjuncts)
         found = [names for names in waiting if names & near]
