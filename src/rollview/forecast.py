@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 from rollview.algebra.relation import State, scans
 from rollview.catalog import ControlStore, HistoryRow
 from rollview.catalog.stored import Stored, bytes_of
 from rollview.lake.lake import Lake
+from rollview.names import CLOCK
 from rollview.plan.compile import CompiledView
 from rollview.plan.cost import AGAIN, ENOUGH, HISTORY, SEEN, Estimate, Learned, Work, estimate, learn
 from rollview.plan.maintain import Maintenance
+from rollview.propagate.standing import relations_below
 
 WORTH = 16 * 1024 * 1024
 """bytes of all tables; below, either way takes a moment that says nothing of the other, and the delta is kept"""
@@ -26,29 +29,43 @@ class Forecast:
     ) -> None:
         self.lake = lake
         self.control = control
+        self.relations = relations
         self.view = view
         self.compiled = compiled
         self.sizes = {n: bytes_of(lake, relations[n]) for n in compiled.reads}
         """bytes of the relations that the view reads"""
 
-    def foregone(self, rows: int) -> Estimate | None:
-        """The costs of a change of so many rows, if a recompute is known to be cheaper for fewer: then nobody needs to
-        look at the change. `rows` as they are logged; they may add up to less."""
+    @cached_property
+    def below(self) -> list[Stored]:
+        """The tables that the view is made of, directly or through views below it and its parts."""
+        return [self.relations[n.lower()] for n in relations_below(self.control, self.view.name) if n != CLOCK]
+
+    @cached_property
+    def worth(self) -> bool:
+        return sum(bytes_of(self.lake, r) for r in self.below if r.relation.kind != "view") >= WORTH
+
+    def foregone(self, since: int, upto: int) -> Estimate | None:
+        """The costs of a refresh over a span, if a recompute is known to be cheaper for changes of that order: then
+        nobody needs to look at the change, nor at what is stored to compute it from."""
         past = self.past()
         changes, whole = past["incremental"][:ENOUGH], past["recompute"][:HISTORY]
-        if len(changes) < ENOUGH or len(whole) < ENOUGH or self.again(past) or sum(self.sizes.values()) < WORTH:
+        if len(changes) < ENOUGH or len(whole) < ENOUGH or self.again(past) or not self.worth:
             return None
         taken, recompute = (min(r.seconds for r in seen) for seen in (changes, whole))
-        if rows < max(r.delta_rows or 0 for r in changes) or taken < recompute + SEEN:
+        if taken < recompute + SEEN:
+            return None
+        logged = (self.control.ticks.totals_of(r.name, since, upto) for r in self.below if r.relation.kind != "view")
+        rows = sum(totals.inserted + totals.deleted for totals in logged)
+        if 2 * rows < max(r.delta_rows or 0 for r in changes):
             return None
         extent = self.lake.bytes(self.view.extent)
         model = estimate(Work(rows, sum(self.sizes.values()), 0, extent, extent)).model
-        return Estimate(taken, recompute, known=True, model=model)
+        return Estimate(taken, recompute, known=True, model=model, rows=rows)
 
     def better(self, plan: Maintenance, rows: int) -> tuple[Estimate, str | None]:
         """The costs for a change of so many rows; and why a recompute is better than the plan, if it is."""
         work = self.work(plan, rows)
-        learned = self.history() if work.base_bytes >= WORTH else Learned()
+        learned = self.history() if self.worth else Learned()
         predicted = estimate(work, learned)
         if predicted.recompute_is_cheaper:
             return predicted, None if learned.again else "RV-CHEAPER"

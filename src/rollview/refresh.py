@@ -134,6 +134,9 @@ class Refresh:
         log = ViewLog(self.lake, self.view, self.delta)
         if not self.below.changed(span):
             return "none", None, self.unchanged(log, span)
+        if (foregone := self.foregone(span)) is not None:
+            self.predicted, self.delta_rows = foregone, foregone.rows
+            return "recompute", "RV-CHEAPER", self.recompute(span)
         forced = self.forced_recompute(span)
         if forced is not None:
             return "recompute", forced, self.recompute(span)
@@ -142,13 +145,7 @@ class Refresh:
         versioned = Versioned(
             self.lake, self.control, self.relations, span, limits=self.limits, compiled=self.compiled_of
         )
-        forecast = Forecast(self.lake, self.control, self.relations, self.view, self.compiled)
-        self.sizes = forecast.sizes
-        free = self.policy == "auto" and not self.below.closed()
         try:
-            if free and (foregone := forecast.foregone(waiting := versioned.waiting(self.compiled.reads))):
-                self.predicted, self.delta_rows = foregone, waiting
-                return "recompute", "RV-CHEAPER", self.recompute(span)
             with self.phase("read"):
                 shapes = versioned.read(scans(self.compiled.definition))
                 self.delta_rows = sum(
@@ -161,8 +158,10 @@ class Refresh:
                 return "incremental", None, self.unchanged(log, span)
             if any(versioned.lost(scan) for scan in plan.scans):
                 return "recompute", self.admitted("RV-SNAPSHOT-EXPIRED"), self.recompute(span)
-            self.predicted, better = forecast.better(plan, self.delta_rows)
-            if free and better:
+            assert self.forecast is not None
+            self.sizes = self.forecast.sizes
+            self.predicted, better = self.forecast.better(plan, self.delta_rows)
+            if self.free and better:
                 return "recompute", better, self.recompute(span)
             if self.compiled.extent.reserve is not None:
                 return "incremental", *self.first_rows(plan, stock, versioned, log, span)
@@ -174,6 +173,21 @@ class Refresh:
             return "recompute", "RV-UNDEFINED", self.recompute(span)
         finally:
             versioned.close()
+
+    @cached_property
+    def forecast(self) -> Forecast | None:
+        if self.compiled is None:
+            return None
+        return Forecast(self.lake, self.control, self.relations, self.view, self.compiled)
+
+    @property
+    def free(self) -> bool:
+        """May costs decide?"""
+        return self.policy == "auto" and not self.below.closed()
+
+    def foregone(self, span: Span) -> Estimate | None:
+        """What is predicted of both ways, where past refreshes say that a recompute is cheaper."""
+        return self.forecast.foregone(span.since, span.upto) if self.free and self.forecast is not None else None
 
     def unchanged(self, log: ViewLog, span: Span) -> Applied:
         """The extent is right as it is."""

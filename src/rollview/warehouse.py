@@ -251,13 +251,17 @@ class Warehouse:
         upto = self._target(to)
         owners = {p: n for n in needed for p in self._stored(n, "view").definition.get("parts", {}).values()}
         reports: dict[str, Report] = {}
-        for name in needed:
-            asked = not wanted or owners.get(name, name) in wanted
+        given = {n: policy if not wanted or owners.get(n, n) in wanted else None for n in needed}
+        alone = {n for n in set(owners.values()) if self._foregone(n, upto, given[n])}
+        for name in set(owners.values()) - alone:
+            self._level(name)
+        for name in (n for n in needed if owners.get(n) not in alone):
             refreshed = self._advance if name in owners else self._refresh_one
-            reports[name] = refreshed(name, upto, policy if asked else None)
+            reports[name] = refreshed(name, upto, given[name])
         reports |= followed
         for part, owner in owners.items():
-            reports[owner] = reports[owner].with_part(reports.pop(part))
+            if part in reports:
+                reports[owner] = reports[owner].with_part(reports.pop(part))
         if len(names) == 1:
             return reports[wanted[0]]
         return [r for n, r in reports.items() if not wanted or n in wanted]
@@ -290,6 +294,8 @@ class Warehouse:
         if upto is None:
             self._move_clock(needed)
         tick = self._target(upto)
+        for below in needed:
+            self._level(below)
         for below in needed:
             if below != wanted:
                 self._refresh_one(below, tick)
@@ -502,6 +508,19 @@ class Warehouse:
                 self._views.start_delta(roll.view, roll.relations)
                 roll = self._roll(name.lower(), policy)
             return roll.refresh_to(upto)
+
+    def _foregone(self, view: str, upto: int, policy: str | None) -> bool:
+        """Will a view be recomputed whatever its parts say? Then they need not follow."""
+        since = self._control.marks.mark(view).applied_tick
+        if since is None or since >= upto:
+            return False
+        return self._roll(view, policy).foregone(Span(since, upto)) is not None
+
+    def _level(self, view: str) -> None:
+        """Parts that were left behind come to where their view stands, so that it can go on from there."""
+        stand = self._control.marks.mark(view).applied_tick or 0
+        for part in self._stored(view, "view").definition.get("parts", {}).values():
+            self._advance(part, stand)
 
     def _advance(self, part: str, upto: int, policy: str | None = None) -> Report:
         """A part is ready for its view when its changes are logged."""

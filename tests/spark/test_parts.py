@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,6 +10,7 @@ from tests.spark.shop import add_sales, checked, open_shop, refresh, rows
 
 import rollview
 from rollview import Limits
+from rollview.catalog import HistoryRow
 from rollview.steps import CRASH_AT, Crash
 
 if TYPE_CHECKING:
@@ -147,3 +149,33 @@ def test_a_view_goes_on_from_parts_that_are_ahead(wh: Warehouse, monkeypatch: py
         add_sales(other, 300 + other.tick)
         refresh(other, "best")
         checked(other, "best", "__best_part1", "__best_part2")
+
+
+def mark_of(wh: Warehouse, part: str) -> int:
+    mark = wh._control.marks.mark(part)
+    return max(mark.applied_tick or 0, mark.high_water_mark or 0)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_recompute_that_is_known_to_be_cheaper_leaves_the_parts_behind(
+    wh: Warehouse, view: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rollview.forecast.WORTH", 0)
+    part = f"__{view}_part1"
+    wh.refresh()
+    for strategy, seconds in (("incremental", 9.0), ("recompute", 0.1)) * 2:
+        past = HistoryRow(view=view, started=datetime.now(UTC), strategy=strategy, seconds=seconds, delta_rows=2)
+        wh._control.history.record_refresh(past)
+    behind = mark_of(wh, part)
+    number = 800 + 10 * list(VIEWS).index(view)
+    add_sales(wh, number, number + 1)
+    report = wh.refresh(view, policy="auto")
+    assert isinstance(report, rollview.Report)
+    assert (report.strategy, report.reason, report.delta_rows) == ("recompute", "RV-CHEAPER", 2)
+    assert mark_of(wh, part) == behind < report.upto, "nobody needed it"
+    checked(wh, view)
+    add_sales(wh, number + 2, number + 3)
+    assert refresh(wh, view).strategy == "incremental", "the parts have caught up with the view first"
+    checked(wh, view)
+    add_sales(wh, number + 4)
+    assert not wh._foregone(view, wh.tick, "auto"), "a smaller change than those that took long"

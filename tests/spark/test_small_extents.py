@@ -8,7 +8,7 @@ import pytest
 from tests.spark.shop import BIG_SALES, CITIES, CITY_SALES, add_sales, checked, open_shop, refresh
 
 import rollview
-from rollview import Limits
+from rollview import Limits, SourceError
 from rollview.lake.jobs import JobCounter
 
 if TYPE_CHECKING:
@@ -186,4 +186,17 @@ def test_a_small_view_that_is_no_longer_small_is_recomputed_by_spark(wh: Warehou
         assert isinstance(report, rollview.Report) and report.inserted > 1
         commit = other._lake.commit(other._stored("keyed").extent)
         assert commit is not None and "spark.app.id" in commit.properties
+    checked(wh, "keyed")
+
+
+def test_rows_that_spark_does_not_send_are_recomputed_by_spark(wh: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        message = "Total size of serialized results of 2 tasks is bigger than spark.driver.maxResultSize"
+        raise SourceError(message, code="RV-SPARK")
+
+    add_sales(wh, 710)
+    monkeypatch.setattr(wh._lake, "fetch", refuse)
+    report = wh.refresh("keyed", policy="full")
+    monkeypatch.undo()
+    assert isinstance(report, rollview.Report) and report.strategy == "recompute"
     checked(wh, "keyed")

@@ -19,7 +19,6 @@ import sqlglot
 from pyiceberg.table.snapshots import Operation
 from sqlglot import exp
 
-from rollview.algebra.relation import Aggregate
 from rollview.change import Change
 from rollview.frontend.dialect import SparkSQL
 from rollview.lake.arrow import literal
@@ -27,7 +26,7 @@ from rollview.lake.lake import Lake
 from rollview.lake.refs import TableRef
 from rollview.names import COUNT, PROPERTY_RESERVE
 from rollview.plan.emit import emit, ident, sql
-from rollview.plan.extent import Extent, core, stored
+from rollview.plan.extent import Extent, stored
 from rollview.plan.reserve import ROWS, Reserve, Stock
 
 CHOSEN = "__chosen"
@@ -46,23 +45,41 @@ class Chosen:
 @contextmanager
 def chosen(lake: Lake, reserve: Reserve, query: exp.Query, columns: Sequence[str], most: int = 0) -> Iterator[Chosen]:
     """The rows of a query that chooses the first, with their bound; on the driver if they are at most so many."""
-    rows = lake.taken(query, most)
-    frame = None if isinstance(rows, pa.Table) else lake.persisted(rows)
+    rows = lake.taken(in_order(query, reserve, columns), most) if most else lake.run(query)
+    if isinstance(rows, pa.Table):
+        try:
+            yield Chosen(rows, lake.bind(CHOSEN, rows), said(stock(reserve, last_of(rows, reserve))))
+        finally:
+            lake.unbind([CHOSEN])
+        return
+    frame = lake.persisted(rows)
     try:
-        name = lake.bind(CHOSEN, rows if frame is None else frame)
+        name = lake.bind(CHOSEN, frame)
         edge = lake.fetch(emit(reserve.edge(stored(tuple(columns))), lambda _: name.copy()))
-        yield Chosen(rows if frame is None else frame, name, said(stock(reserve, edge)))
+        yield Chosen(frame, name, said(stock(reserve, edge)))
     finally:
         lake.unbind([CHOSEN])
-        if frame is not None:
-            frame.unpersist()
+        frame.unpersist()
+
+
+def in_order(query: exp.Query, reserve: Reserve, columns: Sequence[str]) -> exp.Select:
+    """The rows that were ranked among all, by one task therefore, and so in their order already."""
+    rows = exp.Subquery(this=query, alias=exp.TableAlias(this=ident(CHOSEN)))
+    shown = (exp.Column(this=ident(c)) for c in columns)
+    return exp.select(*shown).from_(rows).sort_by(*(o.copy() for o in reserve.order))
+
+
+def last_of(rows: pa.Table, reserve: Reserve) -> pa.Table:
+    """What `Reserve.edge` says, of rows that are in order."""
+    last = rows.slice(max(rows.num_rows - 1, 0)).select(list(dict.fromkeys(reserve.columns)))
+    return last.append_column(ROWS, pa.array([rows.num_rows] * last.num_rows, pa.int64()))
 
 
 @contextmanager
 def computed(lake: Lake, extent: Extent, query: exp.Query, most: int = 0) -> Iterator[tuple[Any, dict[str, str]]]:
     """All rows to store, by the query of the extent's rows, and what their commit says of them beside its tick."""
     if extent.reserve is None:
-        yield lake.taken(query, most, grouped=isinstance(core(extent.rows), Aggregate)), {}
+        yield lake.taken(query, most), {}
         return
     with chosen(lake, extent.reserve, query, extent.rows.names, most) as found:
         yield found.rows, found.said

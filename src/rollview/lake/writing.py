@@ -22,6 +22,7 @@ from pyspark.sql import DataFrame, DataFrameWriterV2, Observation
 from pyspark.sql import functions as F
 from sqlglot import exp
 
+from rollview.errors import SourceError
 from rollview.lake.errors import conflict, translated
 from rollview.lake.refs import TableRef
 from rollview.lake.tables import SMALL_FORMAT, Tables
@@ -31,6 +32,9 @@ from rollview.steps import reached
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
+
+TOO_MUCH = "spark.driver.maxResultSize"
+"""named by Spark when it refuses to send rows to the driver"""
 
 
 class Staged(Transaction):
@@ -150,10 +154,20 @@ class Writing(Tables):
         stamped = rows.withColumn(COUNT, copies).withColumn(TICK, F.lit(tick).cast("bigint"))
         self.append(ref, stamped, properties, after=after)
 
-    def taken(self, query: exp.Query | str, most: int, *, grouped: bool = False) -> DataFrame | pa.Table:
-        """The rows of a query: on the driver if they are at most so many, else where Spark computes them."""
-        rows = self.fetch(query, most + 1, grouped=grouped) if most else None
-        return rows if rows is not None and rows.num_rows <= most else self.run(query)
+    def taken(self, query: exp.Query | str, most: int) -> DataFrame | pa.Table:
+        """The rows of a query that is expected to have few: on the driver if they are at most so many, else where Spark
+        computes them. They are fetched as they are: a limit would take a shuffle of its own, and Spark itself refuses
+        to send far too much."""
+        if most:
+            try:
+                rows = self.fetch(query)
+            except SourceError as error:
+                if TOO_MUCH not in error.message:
+                    raise
+            else:
+                if rows.num_rows <= most:
+                    return rows
+        return self.run(query)
 
     def overwrite(
         self,

@@ -52,6 +52,8 @@ class Estimate:
     known: bool = False
     model: tuple[float, float] = (0.0, 0.0)
     """the same without what past refreshes say: what they are compared with"""
+    rows: int = 0
+    """of the change, as they are logged, where that is all that is known of it"""
 
     def of(self, strategy: str) -> tuple[float, float]:
         """One of them, with and without what past refreshes say."""

@@ -114,10 +114,6 @@ class Versioned:
             self.deltas[name] = self.delta(stored, columns, logged)
         return {name: d.shape for name, d in self.deltas.items() if d.shape.changed}
 
-    def waiting(self, tables: Iterable[str]) -> int:
-        """How many changes of some relations the span has, as they are logged."""
-        return sum(sum(self.logged(self.relations[name])) for name in tables)
-
     @property
     def small(self) -> bool:
         """Is every delta on the driver?"""
