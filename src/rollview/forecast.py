@@ -45,8 +45,8 @@ class Forecast:
         return sum(bytes_of(self.lake, r) for r in self.below if r.relation.kind != "view") >= WORTH
 
     def foregone(self, since: int, upto: int) -> Estimate | None:
-        """The costs of a refresh over a span, if a recompute is known to be cheaper for changes of that order: then
-        nobody needs to look at the change, nor at what is stored to compute it from."""
+        """The costs of a refresh over a span, if a recompute is known to be cheaper for changes of that order,
+        of the same tables: then nobody needs to look at the change, nor at what is stored to compute it from."""
         past = self.past()
         changes, whole = past["incremental"][:ENOUGH], past["recompute"][:HISTORY]
         if len(changes) < ENOUGH or len(whole) < ENOUGH or self.again(past) or not self.worth:
@@ -54,13 +54,21 @@ class Forecast:
         taken, recompute = (min(r.seconds for r in seen) for seen in (changes, whole))
         if taken < recompute + SEEN:
             return None
-        logged = (self.control.ticks.totals_of(r.name, since, upto) for r in self.below if r.relation.kind != "view")
-        rows = sum(totals.inserted + totals.deleted for totals in logged)
+        logged = self.logged(since, upto)
+        rows = sum(logged.values())
         if 2 * rows < max(r.delta_rows or 0 for r in changes):
             return None
+        if not all(logged.keys() >= self.logged(r.since or 0, r.upto or 0).keys() for r in changes):
+            return None  # other tables made them slow
         extent = self.lake.bytes(self.view.extent)
         model = estimate(Work(rows, sum(self.sizes.values()), 0, extent, extent)).model
         return Estimate(taken, recompute, known=True, model=model, rows=rows)
+
+    def logged(self, since: int, upto: int) -> dict[str, int]:
+        """How many changes of each table a span has, as they are logged; only tables that have some."""
+        tables = [r.name for r in self.below if r.relation.kind != "view"]
+        totals = {name: self.control.ticks.totals_of(name, since, upto) for name in tables}
+        return {name: found.inserted + found.deleted for name, found in totals.items() if found.rows}
 
     def better(self, plan: Maintenance, rows: int) -> tuple[Estimate, str | None]:
         """The costs for a change of so many rows; and why a recompute is better than the plan, if it is."""

@@ -88,6 +88,8 @@ class Refresh:
         self.phases: dict[str, float] = {}
         self.jobs = JobCounter(lake.spark)
         self.predicted: Estimate | None = None
+        self.decided: Estimate | None = None
+        """whoever left the view's parts behind has decided for a recompute"""
         self.delta_rows = 0
         self.rederived = 0
         """groups that were derived from the base tables"""
@@ -187,6 +189,8 @@ class Refresh:
 
     def foregone(self, span: Span) -> Estimate | None:
         """What is predicted of both ways, where past refreshes say that a recompute is cheaper."""
+        if self.decided is not None:
+            return self.decided
         return self.forecast.foregone(span.since, span.upto) if self.free and self.forecast is not None else None
 
     def unchanged(self, log: ViewLog, span: Span) -> Applied:

@@ -35,6 +35,7 @@ from rollview.lake.typer import SparkTyper
 from rollview.limits import USUAL, Limits
 from rollview.maintain import maintain
 from rollview.names import CLOCK, COUNT, TICK, is_reserved
+from rollview.plan.cost import Estimate
 from rollview.plan.explain import Explanation, StoredPart, explain
 from rollview.propagate import intervals
 from rollview.propagate.log_rows import log_rows
@@ -252,12 +253,14 @@ class Warehouse:
         owners = {p: n for n in needed for p in self._stored(n, "view").definition.get("parts", {}).values()}
         reports: dict[str, Report] = {}
         given = {n: policy if not wanted or owners.get(n, n) in wanted else None for n in needed}
-        alone = {n for n in set(owners.values()) if self._foregone(n, upto, given[n])}
-        for name in set(owners.values()) - alone:
+        foregone = {n: self._foregone(n, upto, given[n]) for n in dict.fromkeys(owners.values())}
+        for name in (n for n, recompute in foregone.items() if recompute is None):
             self._level(name)
-        for name in (n for n in needed if owners.get(n) not in alone):
-            refreshed = self._advance if name in owners else self._refresh_one
-            reports[name] = refreshed(name, upto, given[name])
+        for name in needed:
+            if name not in owners:
+                reports[name] = self._refresh_one(name, upto, given[name], foregone.get(name))
+            elif foregone[owners[name]] is None:
+                reports[name] = self._advance(name, upto, given[name])
         reports |= followed
         for part, owner in owners.items():
             if part in reports:
@@ -490,7 +493,7 @@ class Warehouse:
 
     # --- inside ---------------------------------------------------------------------------------------
 
-    def _refresh_one(self, name: str, upto: int, policy: str | None = None) -> Report:
+    def _refresh_one(self, name: str, upto: int, policy: str | None = None, foregone: Estimate | None = None) -> Report:
         clock = time.perf_counter()
         view = self._stored(name, "view")
         if UNSHOWN in view.definition:
@@ -507,14 +510,24 @@ class Warehouse:
             if roll.present:
                 self._views.start_delta(roll.view, roll.relations)
                 roll = self._roll(name.lower(), policy)
+            roll.decided = foregone
             return roll.refresh_to(upto)
 
-    def _foregone(self, view: str, upto: int, policy: str | None) -> bool:
-        """Will a view be recomputed whatever its parts say? Then they need not follow."""
+    def _foregone(self, view: str, upto: int, policy: str | None) -> Estimate | None:
+        """Why a view will be recomputed whatever its parts say, if it will: then they need not follow.
+
+        Only where a recompute is no slower without them: single groups over tables that the view reads anyway."""
         since = self._control.marks.mark(view).applied_tick
         if since is None or since >= upto:
-            return False
-        return self._roll(view, policy).foregone(Span(since, upto)) is not None
+            return None
+        roll = self._roll(view, policy)
+        reads = {r.name for r in roll.below.all}
+        for part in roll.view.definition["parts"].values():
+            compiled = roll.compiled_of(roll.relations[part])
+            read = {r.name for r in self._control.relations.dependencies_of(part)}
+            if compiled is None or compiled.extent.key or not reads.issuperset(read):
+                return None
+        return roll.foregone(Span(since, upto))
 
     def _level(self, view: str) -> None:
         """Parts that were left behind come to where their view stands, so that it can go on from there."""

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlglot import exp
 
 from rollview.algebra.schema import Column, Schema
-from rollview.lake.arrow import literal
+from rollview.lake.arrow import is_plain, literal
 from rollview.lake.errors import translated
 from rollview.lake.session import CATALOG
 from rollview.names import USER_NAMESPACE
@@ -33,6 +33,14 @@ class Statements:
         text = statement if isinstance(statement, str) else sql(statement)
         with translated(text):
             return self.spark.sql(text)
+
+    def fetch_plain(self, query: exp.Expr | str, limit: int) -> pa.Table | None:
+        """As `fetch`, where the way to the driver and back leaves every value and type as it is; else None."""
+        frame = self.run(query)
+        if not all(is_plain(f.dataType.simpleString()) for f in frame.schema.fields):
+            return None
+        with translated(query if isinstance(query, str) else sql(query)):
+            return frame.limit(limit).toArrow()
 
     def fetch(self, query: exp.Expr | str, limit: int | None = None, *, grouped: bool = False) -> pa.Table:
         """One action; the rows on the driver. A limit takes a shuffle of its own, unless one task puts the groups

@@ -57,6 +57,8 @@ EXTENT_PROPERTIES = {
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "20",
 }
+MANY_FILES = 1000
+"""whose statistics take longer to look at than a few literals can save"""
 SMALL_FORMAT, MERGED_FORMAT = 2, 3
 """what pyiceberg writes; and where a MERGE marks the rows that it deletes by one bitmap for each file"""
 
@@ -157,7 +159,10 @@ class Tables(Statements):
     def within(self, ref: TableRef, column: str, region: Region) -> float:
         """About which share of a table is read for the values of a column, at best, by the statistics of its files."""
         table = self.load(ref)
-        now = table.metadata.current_snapshot_id
+        commit = self.commit(ref)
+        if commit is None or commit.number("total-data-files") > MANY_FILES:
+            return 0.0
+        now = commit.snapshot_id
         if ref not in self._files or self._files[ref][0] != now:
             self._files[ref] = now, [task.file for task in table.scan().plan_files()]
         number = table.schema().find_field(column, case_sensitive=False).field_id

@@ -229,14 +229,15 @@ class Versioned:
         return KnownKeys(part, sizes, far_bytes, within)
 
     def through(self, change: Relation, known: KnownKeys) -> Relation:
-        """The change, its waypoints computed: one query for each, and one more where there are too many rows."""
+        """The change, its waypoints computed: one query for each. Too many rows, or types that the driver cannot carry,
+        stay where they are."""
         change, refused = self.clocked(change), set[Relation]()
         while found := [w for w in waypoints(change, known) if w not in refused]:
             names: dict[Relation, str] = {}
             for few in found:
                 query = emit(restrict(few, known), self.bind, lookups=True)
-                rows = self.lake.fetch(query, limit=self.small_rows + 1)
-                if rows.num_rows > self.small_rows:
+                rows = self.lake.fetch_plain(query, self.small_rows + 1)
+                if rows is None or rows.num_rows > self.small_rows:
                     refused.add(few)
                     continue
                 names[few] = name = waypoint(len(self.waypoints))
