@@ -169,8 +169,16 @@ def _kept(kind: str, content: bytes, name: str = "store", *, mode: int = 0o644) 
 def _new_log() -> Path:
     logs = cache_dir() / "logs"
     logs.mkdir(parents=True, exist_ok=True)
-    for old in sorted(logs.glob("spark-*.log"), key=lambda log: log.stat().st_mtime)[:-_KEPT_LOGS]:
+    for old in sorted(logs.glob("spark-*.log"), key=_modified)[:-_KEPT_LOGS]:
         old.unlink(missing_ok=True)
     handle, name = tempfile.mkstemp(prefix="spark-", suffix=".log", dir=logs)
     os.close(handle)
     return Path(name)
+
+
+def _modified(log: Path) -> float:
+    """When the log was last written; another process that starts a Spark may have removed it just now."""
+    try:
+        return log.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
