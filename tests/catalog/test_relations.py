@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from rollview.catalog import ColumnInfo, ControlStore, Relation
@@ -115,3 +117,45 @@ def test_a_name_can_be_used_again_and_gets_a_new_id(store: ControlStore) -> None
     new = make(store, "t")
     assert new.id > old.id
     assert store.marks.extent_snapshot("t", 10) is None
+
+
+CHANGES: dict[str, Callable[[ControlStore], object]] = {
+    "created": lambda s: make(s, "v", "t"),
+    "ready": lambda s: s.relations.set_state("t", "ready"),
+    "redefined": lambda s: s.relations.update_definition("t", {"sql": "SELECT 2"}),
+    "columns": lambda s: s.relations.set_columns("t", COLUMNS[:1], {}),
+    "altered": lambda s: s.relations.alter("t", COLUMNS[:1], {"foreign_keys": []}, {}, {}),
+    "read": lambda s: s.relations.add_dependencies("u", ["t"]),
+    "replaced": lambda s: s.replacements.redefine(s.relations.get("ready"), COLUMNS[:1], None, {}),
+    "swapped": lambda s: s.replacements.swap(s.relations.get("ready"), s.relations.get("t"), {}),
+    "deleted": lambda s: s.relations.delete("t"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_what_is_remembered_is_what_others_have_made_of_it(
+    location: str, change: Callable[[ControlStore], object]
+) -> None:
+    with ControlStore(location) as mine, ControlStore(location) as other:
+        for name in ("t", "u", "ready"):
+            make(mine, name)
+        mine.relations.set_state("ready", "ready")
+        before = other.relations.list(), other.relations.dependents_of("t")
+        change(mine)
+        with ControlStore(location) as new:
+            for store in (other, new):
+                there = {r.name for r in store.relations.list()}
+                readers = store.relations.dependents_of("t") if "t" in there else ()
+                assert (store.relations.list(), readers) == (
+                    mine.relations.list(),
+                    mine.relations.dependents_of("t") if "t" in there else (),
+                )
+                assert (store.relations.list(), readers) != before
+
+
+def test_a_change_that_fails_is_not_remembered(store: ControlStore) -> None:
+    make(store, "t")
+    before = store.relations.list()
+    with pytest.raises(BadInput):
+        make(store, "v", "nothing")
+    assert store.relations.list() == before

@@ -1,8 +1,13 @@
-"""Relations: the managed tables, attached tables and views of the warehouse, and what reads what."""
+"""Relations: the managed tables, attached tables and views of the warehouse, and what reads what.
+
+They seldom change and are asked for all the time, so what was read is remembered. Every transaction that changes them
+counts a number up, and who remembers looks at that number first.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -11,11 +16,12 @@ from sqlalchemy import Connection, Row, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from rollview.catalog.schema import dependency as dependency_table
+from rollview.catalog.schema import generation as generation_table
 from rollview.catalog.schema import relation as relation_table
 from rollview.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from rollview.catalog.database import Database
 
@@ -45,6 +51,17 @@ class Relation:
     state: State
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """All relations as they were when so many changes had been made, each after everything that it reads."""
+
+    number: int
+    relations: Mapping[str, Relation]
+    """by folded name"""
+    reads: Mapping[int, frozenset[int]]
+    """by the reader's id"""
+
+
 def fold(name: str) -> str:
     """What two names that mean the same relation have in common."""
     return name.lower()
@@ -59,6 +76,7 @@ class Relations:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._remembered: Known | None = None
 
     def create(
         self,
@@ -83,7 +101,7 @@ class Relations:
             "state": "creating",
         }
         try:
-            with self._database.write() as connection:
+            with changing(self._database) as connection:
                 result = connection.execute(insert(relation_table).values(row).returning(relation_table))
                 created = relation_of(result.one())
                 _add_dependencies(connection, created, reads)
@@ -96,30 +114,15 @@ class Relations:
             ) from None
 
     def find(self, name: str) -> Relation | None:
-        with self._database.read() as connection:
-            query = select(relation_table).where(relation_table.c.folded == fold(name))
-            row = connection.execute(query).one_or_none()
-        return None if row is None else relation_of(row)
+        return self._known().relations.get(fold(name))
 
     def get(self, name: str) -> Relation:
-        with self._database.read() as connection:
-            return relations_by_name(connection, [name])[fold(name)]
+        return self._named(self._known(), name)
 
     def list(self, *, kind: Kind | None = None, state: State | None = None) -> tuple[Relation, ...]:
         """All relations, each after everything that it reads."""
-        with self._database.read() as connection:
-            rows = connection.execute(select(relation_table).order_by(relation_table.c.id)).all()
-            edges = connection.execute(select(dependency_table)).all()
-        relations = {row.id: relation_of(row) for row in rows}
-        reads: dict[int, list[int]] = defaultdict(list)
-        for view_id, reads_id in edges:
-            reads[view_id].append(reads_id)
-        order = TopologicalSorter({each: sorted(reads[each]) for each in relations}).static_order()
-        return tuple(
-            relations[each]
-            for each in order
-            if kind in (None, relations[each].kind) and state in (None, relations[each].state)
-        )
+        found = self._known().relations.values()
+        return tuple(r for r in found if kind in (None, r.kind) and state in (None, r.state))
 
     def update_definition(self, name: str, definition: Mapping[str, Any]) -> Relation:
         """Replace the definition as a whole."""
@@ -138,7 +141,7 @@ class Relations:
         views: Mapping[str, Mapping[str, Any]],
     ) -> Relation:
         """A table has other columns now; keys and what refers to them go by the new names, views by their own word."""
-        with self._database.write() as connection:
+        with changing(self._database) as connection:
             table = relations_by_name(connection, [name], lock=True)[fold(name)]
             key = None if table.key is None else [renamed.get(c, c) for c in table.key]
             own = [{**f, "columns": [renamed.get(c, c) for c in f["columns"]]} for f in definition["foreign_keys"]]
@@ -158,38 +161,61 @@ class Relations:
 
     def delete(self, name: str) -> None:
         """Forget the relation, its dependencies, marks and changes. Ticks and refresh history stay."""
-        with self._database.write() as connection:
+        with changing(self._database) as connection:
             relation = relations_by_name(connection, [name], lock=True)[fold(name)]
             _refuse_if_read(connection, relation)
             connection.execute(delete(relation_table).where(relation_table.c.id == relation.id))
 
     def add_dependencies(self, view: str, reads: Iterable[str]) -> None:
-        with self._database.write() as connection:
+        with changing(self._database) as connection:
             _add_dependencies(connection, relations_by_name(connection, [view])[fold(view)], reads)
 
     def dependencies_of(self, view: str) -> tuple[Relation, ...]:
         """What the view reads directly, in the order of creation."""
-        with self._database.read() as connection:
-            relation = relations_by_name(connection, [view])[fold(view)]
-            return _neighbours(connection, relation.id, "view_id", "reads_id")
+        known = self._known()
+        read = known.reads[self._named(known, view).id]
+        return tuple(sorted((r for r in known.relations.values() if r.id in read), key=lambda r: r.id))
 
     def dependents_of(self, name: str, *, transitive: bool = False) -> tuple[Relation, ...]:
-        """The views that read the relation; with `transitive`, also their readers, in dependency order."""
+        """The views that read the relation, in the order of creation; with `transitive`, also their readers, in
+        dependency order."""
+        known = self._known()
+        reached = {self._named(known, name).id}
+        found = []
+        for each in known.relations.values():
+            if known.reads[each.id] & reached:
+                found.append(each)
+                reached |= {each.id} if transitive else set()
+        return tuple(found if transitive else sorted(found, key=lambda r: r.id))
+
+    def _known(self) -> Known:
         with self._database.read() as connection:
-            relation = relations_by_name(connection, [name])[fold(name)]
-            direct = _neighbours(connection, relation.id, "reads_id", "view_id")
-            if not transitive:
-                return direct
-            reached = _reachable(connection, relation.id)
-        return tuple(each for each in self.list() if each.id in reached)
+            number = connection.execute(select(generation_table.c.number)).scalar_one()
+            known = self._remembered
+            if known is None or known.number != number:
+                known = self._remembered = _read(connection, number)
+        return known
+
+    @staticmethod
+    def _named(known: Known, name: str) -> Relation:
+        refuse_unknown([name], known.relations)
+        return known.relations[fold(name)]
 
     def _update(self, name: str, **values: Any) -> Relation:
-        with self._database.write() as connection:
+        with changing(self._database) as connection:
             relation = relations_by_name(connection, [name], lock=True)[fold(name)]
             if values.get("state") == "dropping":
                 _refuse_if_read(connection, relation)
             change = update(relation_table).where(relation_table.c.id == relation.id).values(values)
             return relation_of(connection.execute(change.returning(relation_table)).one())
+
+
+@contextmanager
+def changing(database: Database) -> Iterator[Connection]:
+    """A transaction that changes relations, one at a time: whoever remembers them will look again."""
+    with database.write() as connection:
+        connection.execute(update(generation_table).values(number=generation_table.c.number + 1))
+        yield connection
 
 
 def relation_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
@@ -244,6 +270,21 @@ def refuse_unknown(names: Iterable[str], found: Collection[str]) -> None:
                 code="RV-RELATION-UNKNOWN",
                 hint="status lists the tables and views of the warehouse.",
             )
+
+
+def _read(connection: Connection, number: int) -> Known:
+    rows = connection.execute(select(relation_table).order_by(relation_table.c.id)).all()
+    edges = connection.execute(select(dependency_table)).all()
+    relations = {row.id: relation_of(row) for row in rows}
+    reads: dict[int, set[int]] = defaultdict(set)
+    for view_id, reads_id in edges:
+        reads[view_id].add(reads_id)
+    order = TopologicalSorter({each: sorted(reads[each]) for each in relations}).static_order()
+    return Known(
+        number,
+        {fold(relations[each].name): relations[each] for each in order},
+        {each: frozenset(reads[each]) for each in relations},
+    )
 
 
 def _add_dependencies(connection: Connection, view: Relation, reads: Iterable[str]) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, delete, select, update
 
 from rollview.catalog.leases import Lease
-from rollview.catalog.relations import ColumnInfo, Relation, fold, relation_of, relations_by_name
+from rollview.catalog.relations import ColumnInfo, Relation, changing, fold, relation_of, relations_by_name
 from rollview.catalog.schema import dependency as dependency_table
 from rollview.catalog.schema import relation as relation_table
 from rollview.catalog.ticks import TableChange, TickCommit
@@ -53,7 +53,7 @@ class Replacements:
         moment: Moment | None = None,
     ) -> Relation:
         """Another definition over the same tables."""
-        with self._database.write() as connection:
+        with changing(self._database) as connection:
             _require_unmoved(connection, view, readers)
             values = {
                 "columns": [list(column) for column in columns],
@@ -74,7 +74,7 @@ class Replacements:
     ) -> Relation:
         """The relation `new` is the view from now on; what `old` was goes by another name."""
         edge = dependency_table.c
-        with self._database.write() as connection:
+        with changing(self._database) as connection:
             _require_unmoved(connection, old, readers)
             retired = retired_view(old.name, old.id)
             for part in _parts(connection, old.name):

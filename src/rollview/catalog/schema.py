@@ -26,7 +26,7 @@ from sqlalchemy.types import TypeDecorator
 from rollview.errors import BadInput
 
 VERSION_TABLE = "rollview_version"
-VERSIONS = ("0001", "0002", "0003")
+VERSIONS = ("0001", "0002", "0003", "0004")
 """Every migration, oldest first. The last one is the version that this code reads and writes."""
 
 
@@ -84,6 +84,9 @@ dependency = Table(
     Column("view_id", Integer, ForeignKey(relation.c.id, ondelete="CASCADE"), primary_key=True),
     Column("reads_id", Integer, ForeignKey(relation.c.id), primary_key=True, index=True),
 )
+
+generation = Table("rollview_generation", metadata, Column("number", BigInteger, nullable=False))
+"""one row: how often relations and dependencies have changed"""
 
 tick = Table(
     "rollview_tick",
