@@ -239,9 +239,14 @@ class Emitter:
         return Piece(left.origin, columns, [*left.joins, join], left.where)
 
     def semijoin(self, node: SemiJoin | AntiJoin) -> Piece:
+        """As a join, since Spark would optimise every EXISTS by itself first, and all that is in it once more."""
         left = self.piece(node.left)
-        exists = self.exists(node, left)
-        left.where.append(Scalar(exists if isinstance(node, SemiJoin) else exp.Not(this=exists)))
+        right = self.piece(node.right)
+        if right.joins or right.where:
+            right = self.wrapped(right, node.right.names)
+        on = node.predicate.substitute(left.columns | right.columns).tree
+        kind = "SEMI" if isinstance(node, SemiJoin) else "ANTI"
+        left.joins.append(exp.Join(this=right.origin, side="LEFT", kind=kind, on=on))
         return left
 
     def markjoin(self, node: MarkJoin) -> Piece:
@@ -250,7 +255,7 @@ class Emitter:
         left.columns = {**left.columns, node.mark: Scalar(self.exists(node, left))}
         return self.wrapped(left, node.names)
 
-    def exists(self, node: SemiJoin | AntiJoin | MarkJoin, left: Piece) -> exp.Exists:
+    def exists(self, node: MarkJoin, left: Piece) -> exp.Exists:
         right = self.piece(node.right)
         right.where.append(node.predicate.substitute(left.columns | right.columns))
         return exp.Exists(this=right.select({"one": literal(1)}))

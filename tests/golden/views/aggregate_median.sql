@@ -85,14 +85,8 @@ FROM (
       `__extent`.`__sum_sum_price` AS `__sum_sum_price`,
       1 AS `__old`
     FROM `__extent` AS `__extent`
-    WHERE
-      EXISTS(
-        SELECT
-          1 AS `one`
-        FROM `after`.`__changed` AS `__changed_2`
-        WHERE
-          `__extent`.`city_2` IS NOT DISTINCT FROM `__changed_2`.`city_2`
-      )
+    LEFT SEMI JOIN `after`.`__changed` AS `__changed_2`
+      ON `__extent`.`city_2` IS NOT DISTINCT FROM `__changed_2`.`city_2`
   ) AS `q`
   GROUP BY
     `q`.`city_2`
@@ -115,14 +109,8 @@ FROM (
   FROM `after`.`sales` AS `sales`
   JOIN `after`.`stores` AS `stores`
     ON `sales`.`store` = `stores`.`id`
-  WHERE
-    EXISTS(
-      SELECT
-        1 AS `one`
-      FROM `after`.`__suspects` AS `__suspects`
-      WHERE
-        `stores`.`city` IS NOT DISTINCT FROM `__suspects`.`city_2`
-    )
+  LEFT SEMI JOIN `after`.`__suspects` AS `__suspects`
+    ON `stores`.`city` IS NOT DISTINCT FROM `__suspects`.`city_2`
   GROUP BY
     `stores`.`city`
 ) AS `q`;

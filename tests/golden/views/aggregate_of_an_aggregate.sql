@@ -67,20 +67,14 @@ FROM (
           1 AS `__is_after`,
           1 AS `__sign`
         FROM `after`.`r` AS `r`
-        WHERE
-          EXISTS(
-            SELECT
-              1 AS `one`
-            FROM (
-              SELECT
-                `r_2`.`a` AS `__affected_a_2`
-              FROM `delta`.`r` AS `r_2`
-              GROUP BY
-                `r_2`.`a`
-            ) AS `q`
-            WHERE
-              `r`.`a` IS NOT DISTINCT FROM `q`.`__affected_a_2`
-          )
+        LEFT SEMI JOIN (
+          SELECT
+            `r_2`.`a` AS `__affected_a_2`
+          FROM `delta`.`r` AS `r_2`
+          GROUP BY
+            `r_2`.`a`
+        ) AS `q`
+          ON `r`.`a` IS NOT DISTINCT FROM `q`.`__affected_a_2`
         UNION ALL
         SELECT
           `r_3`.`a` AS `a_2`,

@@ -110,14 +110,8 @@ FROM (
       NULL AS `__lost__max_max_price`,
       1 AS `__old`
     FROM `__extent` AS `__extent`
-    WHERE
-      EXISTS(
-        SELECT
-          1 AS `one`
-        FROM `after`.`__changed` AS `__changed_2`
-        WHERE
-          `__extent`.`store_2` IS NOT DISTINCT FROM `__changed_2`.`store_2`
-      )
+    LEFT SEMI JOIN `after`.`__changed` AS `__changed_2`
+      ON `__extent`.`store_2` IS NOT DISTINCT FROM `__changed_2`.`store_2`
   ) AS `q`
   GROUP BY
     `q`.`store_2`
@@ -138,14 +132,8 @@ FROM (
     MIN(`sales`.`price`) AS `__min_min_price`,
     MAX(`sales`.`price`) AS `__max_max_price`
   FROM `after`.`sales` AS `sales`
-  WHERE
-    EXISTS(
-      SELECT
-        1 AS `one`
-      FROM `after`.`__suspects` AS `__suspects`
-      WHERE
-        `sales`.`store` IS NOT DISTINCT FROM `__suspects`.`store_2`
-    )
+  LEFT SEMI JOIN `after`.`__suspects` AS `__suspects`
+    ON `sales`.`store` IS NOT DISTINCT FROM `__suspects`.`store_2`
   GROUP BY
     `sales`.`store`
 ) AS `q`;

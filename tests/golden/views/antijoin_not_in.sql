@@ -8,16 +8,10 @@ SELECT
   `r`.`a` AS `a`,
   `r`.`b` AS `b`
 FROM `after`.`r` AS `r`
-WHERE
-  NOT EXISTS(
-    SELECT
-      1 AS `one`
-    FROM `after`.`s` AS `s`
-    WHERE
-      `r`.`b` = `s`.`b` OR (
-        `r`.`b` = `s`.`b`
-      ) IS NULL
-  );
+LEFT ANTI JOIN `after`.`s` AS `s`
+  ON `r`.`b` = `s`.`b` OR (
+    `r`.`b` = `s`.`b`
+  ) IS NULL;
 
 -- readers
 SELECT

@@ -51,20 +51,14 @@ WITH `__part` AS (
         1 AS `__is_after`,
         1 AS `__sign`
       FROM `after`.`sales` AS `sales`
-      WHERE
-        EXISTS(
-          SELECT
-            1 AS `one`
-          FROM (
-            SELECT
-              `sales_2`.`store` AS `__affected_k`
-            FROM `delta`.`sales` AS `sales_2`
-            GROUP BY
-              `sales_2`.`store`
-          ) AS `q`
-          WHERE
-            `sales`.`store` IS NOT DISTINCT FROM `q`.`__affected_k`
-        )
+      LEFT SEMI JOIN (
+        SELECT
+          `sales_2`.`store` AS `__affected_k`
+        FROM `delta`.`sales` AS `sales_2`
+        GROUP BY
+          `sales_2`.`store`
+      ) AS `q`
+        ON `sales`.`store` IS NOT DISTINCT FROM `q`.`__affected_k`
       UNION ALL
       SELECT
         `sales_3`.`store` AS `k`,

@@ -7,14 +7,15 @@ SELECT a FROM r WHERE EXISTS (SELECT 1 FROM s WHERE s.b = r.b AND s.c > 5)
 SELECT
   `r`.`a` AS `a`
 FROM `after`.`r` AS `r`
-WHERE
-  EXISTS(
-    SELECT
-      1 AS `one`
-    FROM `after`.`s` AS `s`
-    WHERE
-      `s`.`c` > 5 AND `s`.`b` = `r`.`b`
-  );
+LEFT SEMI JOIN (
+  SELECT
+    `s`.`b` AS `b_2`,
+    `s`.`c` AS `c`
+  FROM `after`.`s` AS `s`
+  WHERE
+    `s`.`c` > 5
+) AS `q`
+  ON `q`.`b_2` = `r`.`b`;
 
 -- readers
 SELECT
@@ -23,44 +24,45 @@ FROM `__extent` AS `__extent`;
 
 -- maintenance: net delta
 SELECT
-  `q_6`.`a` AS `a`,
-  `q_6`.`__count` AS `__count`
+  `q_7`.`a` AS `a`,
+  `q_7`.`__count` AS `__count`
 FROM (
   SELECT
-    `q_5`.`a` AS `a`,
-    SUM(`q_5`.`__count`) AS `__count`
+    `q_6`.`a` AS `a`,
+    SUM(`q_6`.`__count`) AS `__count`
   FROM (
     SELECT
       `r`.`a` AS `a`,
       `r`.`b` AS `b`,
       `r`.`__count` AS `__count`
     FROM `delta`.`r` AS `r`
-    WHERE
-      EXISTS(
+    LEFT SEMI JOIN (
+      SELECT
+        `s`.`b` AS `b_2`,
+        `s`.`c` AS `c`
+      FROM (
         SELECT
-          1 AS `one`
-        FROM (
-          SELECT
-            `r_2`.`b` AS `__near_0`
-          FROM `delta`.`r` AS `r_2`
-          GROUP BY
-            `r_2`.`b`
-        ) AS `q`
-        JOIN `after`.`s` AS `s`
-          ON `q`.`__near_0` = `s`.`b`
-        WHERE
-          `s`.`c` > 5 AND `s`.`b` = `r`.`b`
-      )
+          `r_2`.`b` AS `__near_0`
+        FROM `delta`.`r` AS `r_2`
+        GROUP BY
+          `r_2`.`b`
+      ) AS `q`
+      JOIN `after`.`s` AS `s`
+        ON `q`.`__near_0` = `s`.`b`
+      WHERE
+        `s`.`c` > 5
+    ) AS `q_2`
+      ON `q_2`.`b_2` = `r`.`b`
     UNION ALL
     SELECT
       `r_3`.`a` AS `a`,
       `r_3`.`b` AS `b`,
-      -IF(`q_4`.`__now` = 0, 1, -1) AS `__count`
+      -IF(`q_5`.`__now` = 0, 1, -1) AS `__count`
     FROM (
       SELECT
-        `q_3`.`__partner_0` AS `__partner_0`,
-        SUM(`q_3`.`__now`) AS `__now`,
-        SUM(`q_3`.`__moved`) AS `__moved`
+        `q_4`.`__partner_0` AS `__partner_0`,
+        SUM(`q_4`.`__now`) AS `__now`,
+        SUM(`q_4`.`__moved`) AS `__moved`
       FROM (
         SELECT
           `s_2`.`b` AS `__partner_0`,
@@ -82,27 +84,27 @@ FROM (
             `s_3`.`c` > 5
           GROUP BY
             `s_3`.`b`
-        ) AS `q_2`
+        ) AS `q_3`
         JOIN `after`.`s` AS `s_4`
-          ON `q_2`.`__sought_0` = `s_4`.`b`
+          ON `q_3`.`__sought_0` = `s_4`.`b`
         WHERE
           `s_4`.`c` > 5
-      ) AS `q_3`
+      ) AS `q_4`
       GROUP BY
-        `q_3`.`__partner_0`
-    ) AS `q_4`
+        `q_4`.`__partner_0`
+    ) AS `q_5`
     JOIN `before`.`r` AS `r_3`
-      ON `r_3`.`b` = `q_4`.`__partner_0`
+      ON `r_3`.`b` = `q_5`.`__partner_0`
     WHERE
       (
-        `q_4`.`__now` = 0 AND `q_4`.`__moved` < 0
+        `q_5`.`__now` = 0 AND `q_5`.`__moved` < 0
       )
       OR (
-        `q_4`.`__now` > 0 AND `q_4`.`__now` = `q_4`.`__moved`
+        `q_5`.`__now` > 0 AND `q_5`.`__now` = `q_5`.`__moved`
       )
-  ) AS `q_5`
+  ) AS `q_6`
   GROUP BY
-    `q_5`.`a`
-) AS `q_6`
+    `q_6`.`a`
+) AS `q_7`
 WHERE
-  `q_6`.`__count` <> 0;
+  `q_7`.`__count` <> 0;

@@ -134,20 +134,14 @@ FROM (
               CAST(NULL AS INT) AS `left`
             FROM `after`.`r` AS `r_4`
           ) AS `q`
-          WHERE
-            EXISTS(
-              SELECT
-                1 AS `one`
-              FROM (
-                SELECT
-                  `p`.`a_4` AS `__affected_a_5`
-                FROM `__part` AS `p`
-                GROUP BY
-                  `p`.`a_4`
-              ) AS `q_2`
-              WHERE
-                `q`.`a_4` IS NOT DISTINCT FROM `q_2`.`__affected_a_5`
-            )
+          LEFT SEMI JOIN (
+            SELECT
+              `p`.`a_4` AS `__affected_a_5`
+            FROM `__part` AS `p`
+            GROUP BY
+              `p`.`a_4`
+          ) AS `q_2`
+            ON `q`.`a_4` IS NOT DISTINCT FROM `q_2`.`__affected_a_5`
           UNION ALL
           SELECT
             `p_2`.`a_4` AS `a_5`,

@@ -97,14 +97,8 @@ FROM (
             `r_4`.`b` AS `x_2`
           FROM `before`.`r` AS `r_4`
         ) AS `q_2`
-        WHERE
-          EXISTS(
-            SELECT
-              1 AS `one`
-            FROM `__part` AS `p`
-            WHERE
-              `q_2`.`x_2` IS NOT DISTINCT FROM `p`.`__affected_x_3`
-          )
+        LEFT SEMI JOIN `__part` AS `p`
+          ON `q_2`.`x_2` IS NOT DISTINCT FROM `p`.`__affected_x_3`
         GROUP BY
           `q_2`.`x_2`
       ) AS `q_3`
@@ -124,14 +118,8 @@ FROM (
             `r_6`.`b` AS `x_2`
           FROM `after`.`r` AS `r_6`
         ) AS `q_4`
-        WHERE
-          EXISTS(
-            SELECT
-              1 AS `one`
-            FROM `__part` AS `p_2`
-            WHERE
-              `q_4`.`x_2` IS NOT DISTINCT FROM `p_2`.`__affected_x_3`
-          )
+        LEFT SEMI JOIN `__part` AS `p_2`
+          ON `q_4`.`x_2` IS NOT DISTINCT FROM `p_2`.`__affected_x_3`
         GROUP BY
           `q_4`.`x_2`
       ) AS `q_5`

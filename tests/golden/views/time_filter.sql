@@ -9,15 +9,10 @@ SELECT
   `sales`.`day` AS `day`,
   `sales`.`price` AS `price`
 FROM `after`.`sales` AS `sales`
+LEFT SEMI JOIN `after`.`__clock` AS `__clock`
+  ON `sales`.`day` >= `__clock`.`today`
 WHERE
-  `sales`.`price` > 1
-  AND EXISTS(
-    SELECT
-      1 AS `one`
-    FROM `after`.`__clock` AS `__clock`
-    WHERE
-      `sales`.`day` >= `__clock`.`today`
-  );
+  `sales`.`price` > 1;
 
 -- readers
 SELECT
@@ -45,15 +40,10 @@ FROM (
       `sales`.`price` AS `price`,
       `sales`.`__count` AS `__count`
     FROM `delta`.`sales` AS `sales`
+    LEFT SEMI JOIN `after`.`__clock` AS `__clock`
+      ON `sales`.`day` >= `__clock`.`today`
     WHERE
       `sales`.`price` > 1
-      AND EXISTS(
-        SELECT
-          1 AS `one`
-        FROM `after`.`__clock` AS `__clock`
-        WHERE
-          `sales`.`day` >= `__clock`.`today`
-      )
     UNION ALL
     SELECT
       `sales_2`.`id` AS `id`,

@@ -21,16 +21,10 @@ FROM (
   FROM `after`.`sales` AS `sales`
   JOIN `after`.`stores` AS `stores`
     ON `sales`.`store` = `stores`.`id`
-  WHERE
-    EXISTS(
-      SELECT
-        1 AS `one`
-      FROM `after`.`__clock` AS `__clock`
-      WHERE
-        `sales`.`day` >= `__clock`.`today`
-        AND `sales`.`day` <= `__clock`.`now`
-        AND `sales`.`day` > `__clock`.`today`
-    )
+  LEFT SEMI JOIN `after`.`__clock` AS `__clock`
+    ON `sales`.`day` >= `__clock`.`today`
+    AND `sales`.`day` <= `__clock`.`now`
+    AND `sales`.`day` > `__clock`.`today`
   GROUP BY
     `stores`.`city`
 ) AS `q`;
@@ -68,16 +62,10 @@ FROM (
     FROM `updates`.`stores` AS `stores`
     JOIN `after`.`sales` AS `sales`
       ON `sales`.`store` = `stores`.`id`
-    WHERE
-      EXISTS(
-        SELECT
-          1 AS `one`
-        FROM `after`.`__clock` AS `__clock`
-        WHERE
-          `sales`.`day` >= `__clock`.`today`
-          AND `sales`.`day` <= `__clock`.`now`
-          AND `sales`.`day` > `__clock`.`today`
-      )
+    LEFT SEMI JOIN `after`.`__clock` AS `__clock`
+      ON `sales`.`day` >= `__clock`.`today`
+      AND `sales`.`day` <= `__clock`.`now`
+      AND `sales`.`day` > `__clock`.`today`
     UNION ALL
     SELECT
       `sales_2`.`store` AS `store`,

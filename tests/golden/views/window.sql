@@ -68,14 +68,8 @@ FROM (
         SUM(`sales_2`.`price`) OVER (PARTITION BY `sales_2`.`store`) AS `sum`,
         ROW_NUMBER() OVER (PARTITION BY `sales_2`.`store` ORDER BY `sales_2`.`price` DESC, `sales_2`.`id`) AS `row_number`
       FROM `before`.`sales` AS `sales_2`
-      WHERE
-        EXISTS(
-          SELECT
-            1 AS `one`
-          FROM `__part` AS `p`
-          WHERE
-            `sales_2`.`store` IS NOT DISTINCT FROM `p`.`__affected_0`
-        )
+      LEFT SEMI JOIN `__part` AS `p`
+        ON `sales_2`.`store` IS NOT DISTINCT FROM `p`.`__affected_0`
     ) AS `q`
     UNION ALL
     SELECT
@@ -93,14 +87,8 @@ FROM (
         SUM(`sales_3`.`price`) OVER (PARTITION BY `sales_3`.`store`) AS `sum`,
         ROW_NUMBER() OVER (PARTITION BY `sales_3`.`store` ORDER BY `sales_3`.`price` DESC, `sales_3`.`id`) AS `row_number`
       FROM `after`.`sales` AS `sales_3`
-      WHERE
-        EXISTS(
-          SELECT
-            1 AS `one`
-          FROM `__part` AS `p_2`
-          WHERE
-            `sales_3`.`store` IS NOT DISTINCT FROM `p_2`.`__affected_0`
-        )
+      LEFT SEMI JOIN `__part` AS `p_2`
+        ON `sales_3`.`store` IS NOT DISTINCT FROM `p_2`.`__affected_0`
     ) AS `q_2`
   ) AS `q_3`
   GROUP BY

@@ -98,14 +98,8 @@ FROM (
         ) AS `__last`,
         COUNT(*) OVER (PARTITION BY `__extent`.`store`) AS `__rows`
       FROM `__extent` AS `__extent`
-      WHERE
-        EXISTS(
-          SELECT
-            1 AS `one`
-          FROM `after`.`__changed` AS `__changed_2`
-          WHERE
-            `__extent`.`store` IS NOT DISTINCT FROM `__changed_2`.`store`
-        )
+      LEFT SEMI JOIN `after`.`__changed` AS `__changed_2`
+        ON `__extent`.`store` IS NOT DISTINCT FROM `__changed_2`.`store`
     ) AS `q`
     WHERE
       `q`.`__last` <= 1
@@ -139,14 +133,8 @@ FROM (
     `sales`.`price` AS `__order0`,
     RANK() OVER (PARTITION BY `sales`.`store` ORDER BY `sales`.`price`, `sales`.`id` ASC) AS `__place`
   FROM `after`.`sales` AS `sales`
-  WHERE
-    EXISTS(
-      SELECT
-        1 AS `one`
-      FROM `after`.`__suspects` AS `__suspects`
-      WHERE
-        `sales`.`store` IS NOT DISTINCT FROM `__suspects`.`store`
-    )
+  LEFT SEMI JOIN `after`.`__suspects` AS `__suspects`
+    ON `sales`.`store` IS NOT DISTINCT FROM `__suspects`.`store`
 ) AS `q`
 WHERE
   `q`.`__place` <= 4;
