@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import NoSuchTableError
 from pyspark.sql import SparkSession
 from sqlglot import exp
 
 from rollview.algebra.schema import Column, Schema
 from rollview.lake.arrow import is_plain
-from rollview.lake.pointer import metadata_pointer
+from rollview.lake.memory import Memory
 from rollview.lake.refs import Commit, TableRef, to_table, user_table
 from rollview.lake.regions import share_within
+from rollview.lake.remembering import RememberingCatalog
 from rollview.lake.session import CATALOG
 from rollview.lake.statements import Statements
 from rollview.names import COUNT, ENGINE_NAMESPACE, TICK, USER_NAMESPACE
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from pyiceberg.schema import Schema as IcebergSchema
     from pyiceberg.table import Table
 
+    from rollview.lake.predicates import Predicate
     from rollview.plan.region import Region
 
 LOG_PROPERTIES = {
@@ -53,7 +53,8 @@ EXTENT_PROPERTIES = {
     # opening one costs little: otherwise most tasks of a look-up would find nothing to read.
     "write.parquet.row-group-size-bytes": str(1024 * 1024),
     "read.split.open-file-cost": str(64 * 1024),
-    "commit.manifest.min-count-to-merge": "8",
+    # Every scan of a query opens every manifest while Spark plans; a commit opens the few that there are once.
+    "commit.manifest.min-count-to-merge": "2",
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "20",
 }
@@ -69,10 +70,11 @@ class Tables(Statements):
     def __init__(self, spark: SparkSession, catalog_url: str, warehouse: Path) -> None:
         super().__init__(spark)
         self.warehouse = warehouse
-        self.catalog = SqlCatalog(
+        self.catalog = RememberingCatalog(
             CATALOG, uri=catalog_url, warehouse=warehouse.absolute().as_uri(), init_catalog_tables="true"
         )
-        self._read: dict[TableRef, Table] = {}
+        self.memory = Memory()
+        self._asked: dict[TableRef, set[str]] = {}
         self._files: dict[TableRef, tuple[int | None, list[DataFile]]] = {}
 
     def create_namespaces(self) -> None:
@@ -122,11 +124,7 @@ class Tables(Statements):
 
     def load(self, ref: TableRef) -> Table:
         """The table as it is now; metadata that has not moved is not read again."""
-        read = self._read.get(ref)
-        pointer = metadata_pointer(self.catalog.engine, CATALOG, ref.namespace, ref.name)
-        if read is None or read.metadata_location != pointer:
-            read = self._read[ref] = self.catalog.load_table((ref.namespace, ref.name))
-        return copy(read)  # a commit through it must not show before it is one
+        return self.catalog.load_table((ref.namespace, ref.name))
 
     def commit(self, ref: TableRef) -> Commit | None:
         """The table's latest commit, read without Spark; None if there is no such table."""
@@ -152,6 +150,20 @@ class Tables(Statements):
         """Rows by pyiceberg: file statistics prune, no Spark job."""
         return self.load(ref).scan(row_filter=condition, selected_fields=tuple(columns)).to_arrow()
 
+    def scan_shared(self, ref: TableRef, condition: Predicate, columns: Sequence[str]) -> pa.Table:
+        """As `scan`, of rows that others are going to ask for as well: they are read once, with every column that was
+        asked for so far."""
+        table = self.load(ref)
+        asked = self._asked.setdefault(ref, set())
+        asked.update(columns)
+        key = ref, table.metadata_location, str(condition)
+        rows = self.memory.get(key)
+        if rows is None or not set(columns).issubset(rows.column_names):
+            there = tuple(field.name for field in table.schema().fields if field.name in asked)
+            rows = table.scan(row_filter=condition, selected_fields=there).to_arrow()
+            self.memory.put(key, rows)
+        return rows.select(list(columns))
+
     def rows_in(self, ref: TableRef, condition: Any) -> int:
         """At most how many rows satisfy a condition, by the statistics of the files."""
         return sum(task.file.record_count for task in self.load(ref).scan(row_filter=condition).plan_files())
@@ -176,7 +188,8 @@ class Tables(Statements):
     def small_rows(self, ref: TableRef) -> pa.Table:
         """All rows of a small table, without a Spark job."""
         table = self.load(ref)
-        return table.scan().to_arrow().cast(table.schema().as_arrow())
+        rows = self.memory.get((ref, table.metadata_location))
+        return table.scan().to_arrow().cast(table.schema().as_arrow()) if rows is None else rows
 
     def bytes(self, ref: TableRef) -> int:
         """The size of a table's files, as its last commit counts them."""

@@ -46,6 +46,8 @@ class Staged(Transaction):
     @property
     def table_metadata(self) -> TableMetadata:
         base = self._table.metadata  # another one when a commit is tried again
+        if not self._updates:
+            return base
         if self._seen is None or self._seen[0] is not base or self._seen[1] is not self._updates:
             self._seen = base, self._updates, super().table_metadata
         return self._seen[2]
@@ -113,6 +115,8 @@ class Writing(Tables):
             for made in write_file(table.io, plain, iter([task] if rows.num_rows else [])):
                 files.append_data_file(made)
             reached("small.written")
+        if rows.schema.equals(table.schema().as_arrow()):
+            self.memory.put((ref, table.metadata_location), rows)  # whoever changes it next begins with these
 
     def append(
         self,

@@ -26,6 +26,6 @@ class TimedVersioned(Versioned):
             self.states.keep(name, query)
             return Delta(Shape(), None, total)
         names = [*columns, TICK, COUNT]
-        rows = net(self.lake.scan(stored.log, self.condition(), names).select(names))
+        rows = net(self.lake.scan_shared(stored.log, self.condition(), names))
         self.states.keep(name, rows)
         return Delta(Shape(*(bool(rows.num_rows),) * 3), rows, total)

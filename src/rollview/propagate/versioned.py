@@ -139,7 +139,7 @@ class Versioned:
             self.bind_large(stored, columns)
             return Delta(shape, None, inserted + deleted)
         there = [*self.logged_as(stored, columns), COUNT]
-        rows = self.lake.scan(stored.log, self.condition(), list(dict.fromkeys(there))).select(there)
+        rows = self.lake.scan_shared(stored.log, self.condition(), there)
         return self.bind_small(stored, net(rows.rename_columns([*columns, COUNT])), inserted + deleted)
 
     def logged_as(self, stored: Stored, columns: list[str]) -> list[str]:
