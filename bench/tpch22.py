@@ -44,7 +44,7 @@ ROUNDS = {"orders and lines": False, "every table": True}
 """whether the other tables change, too"""
 
 
-def run(folder: Path, scale: str = "1", rounds: int = 3, warm: int = 3) -> dict[str, Any]:
+def run(folder: Path, scale: str = "1", rounds: int = 3, warm: int = 4) -> dict[str, Any]:
     tables = {"region": MORE["region"], **TABLES, **MORE}
     generate(folder / f"tpch-{scale}", scale, tables)
     wh = warehouse(folder / f"tpch22-{scale}-warehouse", folder / f"tpch-{scale}", tables)
@@ -58,7 +58,7 @@ def run(folder: Path, scale: str = "1", rounds: int = 3, warm: int = 3) -> dict[
             wh.spark.sql(text).writeTo(f"rollview.bench.{view}_full").using("iceberg").createOrReplace()
     meter = Meter(wh.spark)
     turn = wh.tick  # so that a warehouse can be used again
-    found: dict[str, Any] = {"scale": scale}
+    found: dict[str, Any] = {"scale": scale, "rounds": rounds, "rounds before": warm, "ticks before": turn}
     for kind, others in ROUNDS.items():
         told: dict[str, list[dict[str, Any]]] = {view: [] for view in views}
         for number in range(warm + rounds):
@@ -111,7 +111,9 @@ def page(found: dict[str, Any]) -> str:
         "# The TPC-H queries as views",
         "",
         f"Scale {found['scale']}, policy `auto`, made by `python -m bench.tpch22`: what a refresh takes of the "
-        "time of a recompute by plain Spark, on average over the rounds that follow the warm-up.",
+        f"time of a recompute by plain Spark, on average over {found['rounds']} rounds that follow "
+        f"{found['rounds before']} of warm-up. `auto` needs a few refreshes to find out which way is faster; the "
+        f"warehouse had {found['ticks before']} ticks when this run began.",
     ]
     for kind in ROUNDS:
         gain = found[f"{kind}: geometric mean of recompute / refresh"]
