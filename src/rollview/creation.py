@@ -21,6 +21,9 @@ from rollview.report import Report
 from rollview.status import ready
 from rollview.views import Views
 
+IN_ORDER = 0.25
+"""what a scan of a table costs that is laid out by the groups, beside a search for groups that lie everywhere"""
+
 Parts = Mapping[str, str]
 """by the texts of parts: the names under which they are stored, or why they are not"""
 
@@ -81,27 +84,31 @@ class Creation:
         relations = all_stored(self.control)
         found: list[tuple[str, Aggregate]] = []
 
-        def kept(part: str, groups: Aggregate) -> str | None:
-            if part not in made and part not in refused and self.worth(groups, relations):
+        def kept(part: str, groups: Aggregate, whole: bool) -> str | None:
+            if part not in made and part not in refused and self.worth(groups, relations, whole=whole):
                 found.append((part, groups))
             return made.get(part)
 
         self.views.check(text, "incremental", relations, kept)
         return found[0] if found else None
 
-    def worth(self, groups: Aggregate, relations: Mapping[str, Stored]) -> bool:
-        """Is deriving some groups so much work that storing all pays? From tables laid out by the group it is not."""
+    def worth(self, groups: Aggregate, relations: Mapping[str, Stored], *, whole: bool) -> bool:
+        """Is deriving groups so much work that storing all pays? In tables that are laid out by the group some of them
+        are found without a search, and all of them by a scan that need not sort."""
         if any(relations[t].definition.get("access") == PRESENT for t in tables(groups)):
             return False
         keys = {e.column for _, e in groups.keys}
-        read = {s.table: s for s in scans(groups.source)}
-        far = [relations[t] for t, s in read.items() if not keys & laid_out_by(s, relations[t])]
-        return sum(bytes_of(self.lake, relation) for relation in far) >= self.limits.part_bytes
+        together = IN_ORDER if whole else 0.0
+        searched = sum(
+            bytes_of(self.lake, relations[s.table]) * (together if keys & laid_out_by(s, relations[s.table]) else 1.0)
+            for s in {s.table: s for s in scans(groups.source)}.values()
+        )
+        return searched >= self.limits.part_bytes
 
     def made(self, name: str, text: str, policy: str, parts: Parts, known: Mapping[str, Any]) -> Report:
         """Views below log their changes before the tick is chosen at which the new one starts."""
         relations = all_stored(self.control)
-        checked = self.views.check(text, policy, relations, lambda part, _: parts.get(part))
+        checked = self.views.check(text, policy, relations, lambda part, *_: parts.get(part))
         reads = list(dict.fromkeys([*self.views.reads(text, relations), *parts.values()]))
         below = [n for n in reads if relations[n].relation.kind == "view"]
         for upstream in below:

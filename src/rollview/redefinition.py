@@ -108,7 +108,7 @@ class Redefinition:
         """What of the stored data stays; None if nobody knows, because the old or the new view is only recomputed."""
         relations = all_stored(self.control)
         parts = old.definition.get("parts", {})
-        compiled, _ = self.views.check(text, policy, relations, lambda part, _: parts.get(part))
+        compiled, _ = self.views.check(text, policy, relations, lambda part, *_: parts.get(part))
         before = None if is_outdated(old, relations) else self.views.compiled(old, relations)
         if compiled is None or before is None:
             return None

@@ -119,7 +119,7 @@ class Views:
         parts = view.definition.get("parts", {})
         known = view.definition
         compiled, *stored_for = (
-            compile_view(known[text], seen_by(bases, known.get(seen, {})), self.typer, lambda part, _: parts.get(part))
+            compile_view(known[text], seen_by(bases, known.get(seen, {})), self.typer, lambda part, *_: parts.get(part))
             for text, seen in TEXTS.items()
             if text in known
         )

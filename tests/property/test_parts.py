@@ -41,7 +41,7 @@ class Parts:
             self.store(*self.found[0])
         self.subject = Subject(sql, self.tables, view, PureTyper(tables).written(sql))
 
-    def kept(self, text: str, groups: Aggregate) -> str | None:
+    def kept(self, text: str, groups: Aggregate, whole: bool) -> str | None:
         if text not in self.names:
             self.found.append((text, groups))
         return self.names.get(text)

@@ -101,6 +101,29 @@ def test_small_inner_groups_are_derived(spark: SparkSession, tmp_path: Path) -> 
         assert "parts" not in refresh(wh, "counts").phases
 
 
+def test_groups_that_are_compared_as_a_whole_are_stored_whatever_the_layout(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """TPC-H's Q11: a new threshold meets every group, so that to derive them is to read the whole table."""
+    sums = "SELECT a, SUM(x) AS s FROM r GROUP BY a"
+    with rollview.open(tmp_path, limits=Limits(part_bytes=1)) as wh:
+        wh.create_table("r", "a INT, b INT, x INT", key=["a", "b"])
+        wh.create_table("t", "a INT, y INT", key=["a"])
+        with wh.transaction() as tx:
+            tx.insert("r", [(i // 3, i % 3, i % 7) for i in range(30)])
+            tx.insert("t", [(i, 2 * i) for i in range(10)])
+        wh.create_view("looked_up", f"SELECT t.a, s FROM t JOIN ({sums}) q ON t.a = q.a WHERE s < y", policy="strict")
+        assert not parts(wh), "a look-up of some groups reads little of the table"
+        wh.create_view("above", f"{sums} HAVING s > (SELECT SUM(x) / 10 FROM r)", policy="strict")
+        assert parts(wh) == ["__above_part1", "__above_part2"]
+        for change in ("x + 3", "x - 2", "7 - x"):
+            with wh.transaction() as tx:
+                tx.update("r", set={"x": change}, where="a < 4")
+                tx.delete("r", where="b = 1 AND a = 9")
+            refresh(wh, "above")
+            refresh(wh, "looked_up")
+
+
 def test_sums_that_drift_are_derived(spark: SparkSession, tmp_path: Path) -> None:
     """What is above compares them, and the law knows no tolerance there."""
     with rollview.open(tmp_path, limits=PARTS) as wh:

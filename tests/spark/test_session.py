@@ -185,3 +185,12 @@ def test_jobs_are_counted_with_their_broadcasts_and_in_threads(spark: SparkSessi
         helper.join()
     spark.range(10).count()
     assert (outer.count, inner.count, none.count) == (2, 2, 0)
+
+
+def test_groups_joined_on_their_key_and_more_are_not_shuffled_again(session: SparkSession) -> None:
+    session.range(1000).selectExpr("id % 10 AS k", "id AS v").createOrReplaceTempView("numbers")
+    query = """SELECT * FROM (SELECT k, MIN(v) AS least FROM numbers GROUP BY k) AS m
+        JOIN (SELECT k, v FROM numbers DISTRIBUTE BY k) AS n ON m.k = n.k AND m.least = n.v"""
+    session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    (plan,) = session.sql(f"EXPLAIN {query}").first() or ("",)
+    assert plan.count("Exchange hashpartitioning") == 2

@@ -7,6 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.law import Subject
 from tests.property.random_tables import PARENTS_FIRST, history
 from tests.property.test_regressions import (
     LATERALS,
@@ -19,6 +20,8 @@ from tests.property.test_regressions import (
 from tests.spark.histories import advance, create_tables
 
 import rollview
+from rollview.algebra.schema import BaseTable, Column
+from rollview.plan import emit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,3 +93,17 @@ def test_a_function_that_the_user_vouches_for(spark: SparkSession, tmp_path: Pat
     wh.refresh("v")
     assert {tuple(row) for row in wh.table("v").collect()} == {(1, 2), (2, 4)}
     wh.close()
+
+
+def test_not_in_stays_a_hash_join(spark: SparkSession) -> None:
+    """Spark knows it by the form of its predicate; in other words it would be a nested loop."""
+    tables = {
+        name: BaseTable(name, (Column("a", "bigint"), Column("b", "bigint"))) for name in ("not_in_l", "not_in_r")
+    }
+    for name in tables:
+        spark.range(9).selectExpr("nullif(id, 1) AS a", "nullif(id, 2) AS b").createOrReplaceTempView(name)
+    view = Subject.of("SELECT * FROM not_in_l WHERE a NOT IN (SELECT b FROM not_in_r)", tables).view
+    text = emit.sql(emit.emit(view.definition, lambda scan: emit.table(scan.table)))
+    (plan,) = spark.sql(f"EXPLAIN {text}").first() or ("",)
+    assert "BroadcastHashJoin" in plan
+    assert "BroadcastNestedLoopJoin" not in plan

@@ -12,19 +12,22 @@ In the last two the join then meets at most one row, so a change of R alone tell
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from rollview.algebra import facts
+from rollview.algebra.block import flatten
 from rollview.algebra.clock import as_called, is_time_filter
 from rollview.algebra.nulls import strict_in
 from rollview.algebra.relation import (
     Aggregate,
     AntiJoin,
+    Filter,
     Function,
+    Join,
     MarkJoin,
     Measure,
     OuterJoin,
@@ -32,11 +35,12 @@ from rollview.algebra.relation import (
     Relation,
     Scan,
     SemiJoin,
+    children,
     rebuilt,
     scans,
     tables,
 )
-from rollview.algebra.scalar import Scalar, col, conjunction
+from rollview.algebra.scalar import Scalar, col, conjunction, conjuncts
 from rollview.algebra.schema import ForeignKey
 from rollview.names import PREFIX
 from rollview.plan.emit import emit, sql, table
@@ -47,17 +51,18 @@ from rollview.rules.lookup import Condition, filtered
 if TYPE_CHECKING:
     from rollview.algebra.schema import Tables
 
-Kept = Callable[[str, Aggregate], str | None]
-"""the name under which the part of this text, and of these groups, is stored; None if it is not"""
+Kept = Callable[[str, Aggregate, bool], str | None]
+"""the name under which the part of this text, and of these groups, is stored; None if it is not. And are all groups met
+by what changes beside them, because no equality says which?"""
 
 
-def nothing_kept(text: str, groups: Aggregate) -> str | None:
+def nothing_kept(text: str, groups: Aggregate, whole: bool) -> str | None:
     return None
 
 
 def with_parts(definition: Relation, base: Tables, kept: Kept) -> Relation:
     """The view over its parts; an aggregate at its top is stored anyway."""
-    split = Split(base, kept)
+    split = Split(base, kept, frozenset(loose_groups(definition)))
     top = core(definition)
     changed = put(definition, top, rebuilt(top, split.below) if isinstance(top, Aggregate) else split.below(top))
     return tidy(changed) if split.found else definition
@@ -73,13 +78,14 @@ class Split:
 
     base: Tables
     kept: Kept
+    loose: frozenset[int]
     found: bool = False
 
-    def below(self, node: Relation) -> Relation:
-        node = rebuilt(node, self.below)
+    def below(self, given: Relation) -> Relation:
+        node = rebuilt(given, self.below)
         match node:
             case Aggregate():
-                return self.over_matches(node) or self.part(node) or node
+                return self.over_matches(node) or self.part(node, whole=id(given) in self.loose) or node
             case SemiJoin() if is_time_filter(node):
                 return node
             case SemiJoin() | AntiJoin() | MarkJoin():
@@ -87,7 +93,7 @@ class Split:
             case _:
                 return node
 
-    def part(self, node: Aggregate) -> Relation | None:
+    def part(self, node: Aggregate, *, whole: bool = False) -> Relation | None:
         """The scan of the part, if it is kept."""
         if not tables(node) or is_keyed(node, self.base):
             return None
@@ -95,7 +101,7 @@ class Split:
         groups = Aggregate(
             node.source, keys, tuple(replace(m, name=f"m{i}") for i, m in enumerate(node.measures)), node.grouped
         )
-        name = self.kept(sql(emit(as_called(groups), lambda scan: table(scan.table))), groups)
+        name = self.kept(sql(emit(as_called(groups), lambda scan: table(scan.table))), groups, whole)
         if name is None:
             return None
         self.found = True
@@ -136,6 +142,30 @@ class Split:
         tests = (e.test(e.left, col(name)) for e, (name, _) in zip(condition.equalities, keys, strict=True))
         predicate = conjunction([*tests, *condition.left])
         return None if part is None or predicate is None else (part, predicate)
+
+
+def loose_groups(node: Relation) -> Iterator[int]:
+    """The aggregates, by identity, that are joined by no equality that names a group: a change on the other side meets
+    all groups."""
+    inputs, pairs = children(node), list[tuple[str, str]]()
+    match node:
+        case Join() | Filter():
+            block = flatten(node)
+            inputs, pairs = block.inputs, block.equalities
+        case SemiJoin() | AntiJoin() | MarkJoin() | OuterJoin():
+            pairs = [pair for c in conjuncts(node.predicate) if (pair := c.equated)]
+        case _:
+            pass
+    for given in inputs:
+        if len(inputs) > 1 and isinstance(given, Aggregate) and not is_sought(given, pairs):
+            yield id(given)
+        yield from loose_groups(given)
+
+
+def is_sought(groups: Aggregate, pairs: Sequence[tuple[str, str]]) -> bool:
+    """Is something outside equal to what they are grouped by?"""
+    keys, here = {name for name, _ in groups.keys}, set(groups.names)
+    return any((a in keys and b not in here) or (b in keys and a not in here) for a, b in pairs)
 
 
 def is_keyed(node: Aggregate, base: Tables) -> bool:
