@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -15,16 +14,13 @@ from sqlglot import exp
 
 from rollview import sources
 from rollview.algebra.schema import Tables
-from rollview.alteration import Alteration, asked
-from rollview.apply.fold import fold, settle
-from rollview.capture.attached import Attached
-from rollview.capture.clock import Clock
+from rollview.alteration import asked
+from rollview.apply.fold import fold
 from rollview.capture.managed import Committer, Transaction
 from rollview.catalog import ControlStore, Step
 from rollview.catalog.database import parse_location
 from rollview.catalog.held import held, newest
-from rollview.catalog.stored import Stored, all_stored, stored
-from rollview.creation import Creation
+from rollview.catalog.stored import Stored, all_stored
 from rollview.errors import BadInput, BrokenInvariant, SourceError
 from rollview.frontend.references import respelled
 from rollview.frontend.time_filters import clock_columns
@@ -34,24 +30,21 @@ from rollview.lake.session import check_session, local_session
 from rollview.lake.typer import SparkTyper
 from rollview.limits import USUAL, Limits
 from rollview.maintain import maintain
-from rollview.names import CLOCK, COUNT, TICK, is_reserved
-from rollview.plan.cost import Estimate
+from rollview.names import COUNT, TICK, is_reserved
 from rollview.plan.explain import Explanation, StoredPart, explain
 from rollview.propagate import intervals
 from rollview.propagate.log_rows import log_rows
 from rollview.propagate.present import DRIVERS
-from rollview.propagate.standing import relations_below
 from rollview.propagate.states import States, reader_at
 from rollview.propagate.versioned import Span
 from rollview.propagate.view_delta import ViewDelta
 from rollview.propagate.visible_changes import visible_changes
-from rollview.redefinition import UNSHOWN, Redefinition, is_outdated
-from rollview.registry import PATIENCE, Registry
+from rollview.registry import PATIENCE
 from rollview.report import Listing, Report, Verification
 from rollview.retention import KEEP
-from rollview.roll import Roll
 from rollview.statements import AlterTable, Create, Drop, Explain, RefreshView, Show, parse_statement, refuse_write
-from rollview.status import history, ready, status
+from rollview.status import history, status
+from rollview.upkeep import Upkeep
 from rollview.verify.audit import audit
 from rollview.views import POLICIES, Views
 
@@ -92,17 +85,10 @@ class Warehouse:
         self._lake.create_namespaces()
         self._typer = SparkTyper(self._lake)
         self._views = Views(self._lake, self._control, self._typer)
-        self._registry = Registry(self._lake, self._control)
-        self._attached = Attached(self._lake, self._control)
-        self._clock = Clock(self._control, clock, self._lake.day)
-        self._creation = Creation(
-            self._lake, self._control, self._registry, self._views, self._limits, self._refresh_below
-        )
-        self._redefinition = Redefinition(
-            self._lake, self._control, self._registry, self._views, self._creation, self._catch_up
-        )
-        self._alteration = Alteration(self._lake, self._control, self._registry, self._views, self._limits)
-        self._recover()
+        self._upkeep = Upkeep(self._lake, self._control, self._views, self._limits, clock)
+        self._registry = self._upkeep.registry
+        self._alteration = self._upkeep.alteration
+        self._upkeep.recover()
 
     # --- what it is -----------------------------------------------------------------------------------
 
@@ -191,8 +177,8 @@ class Warehouse:
     def capture(self, *, patience: float = 0.0) -> int:
         """Take what is new in the attached tables, and read the clock if a view does and its last reading is older than
         `patience`, in seconds, or of another day; without refreshing a view. Returns the last tick."""
-        self._capture(None)
-        self._move_clock(self._needed([]), patience)
+        self._upkeep.capture(None)
+        self._upkeep.move_clock(self._upkeep.needed([]), patience)
         return self.tick
 
     # --- views ----------------------------------------------------------------------------------------
@@ -214,16 +200,16 @@ class Warehouse:
         relations = all_stored(self._control)
         sql = respelled(sql, relations)
         reads = self._views.reads(sql, relations)
-        self._capture(reads)
+        self._upkeep.capture(reads)
         if read := clock_columns(sql):
-            self._clock.make()
+            self._upkeep.clock.make()
             relations = all_stored(self._control)
         below = [n for n in reads if relations[n].relation.kind == "view"]
-        self._move_clock(self._needed(below) if below else (), also=read)
+        self._upkeep.move_clock(self._upkeep.needed(below) if below else (), also=read)
         if or_replace and found is not None and found.kind == "view" and found.state == "ready":
-            return self._redefinition.view(name, sql, policy)
+            return self._upkeep.redefinition.view(name, sql, policy)
         with self._registry.making(name):
-            return self._creation.view(name, sql, policy)
+            return self._upkeep.creation.view(name, sql, policy)
 
     def trust_function(self, name: str) -> None:
         """Vouch that a function that you registered with Spark is deterministic: views of this session may call it.
@@ -243,28 +229,8 @@ class Warehouse:
         if policy is not None:
             check_policy(policy)
         wanted = [self._stored(n, "view").name.lower() for n in names]
-        needed = self._needed(wanted)
-        self._capture(needed if wanted else None, over_gaps=policy == "full")
-        followed = self._followed(needed, wanted, policy)
-        needed = self._needed(wanted) if followed else needed
-        if to is None:
-            self._move_clock(needed)
-        upto = self._target(to)
-        owners = {p: n for n in needed for p in self._stored(n, "view").definition.get("parts", {}).values()}
-        reports: dict[str, Report] = {}
-        given = {n: policy if not wanted or owners.get(n, n) in wanted else None for n in needed}
-        foregone = {n: self._foregone(n, upto, given[n]) for n in dict.fromkeys(owners.values())}
-        for name in (n for n, recompute in foregone.items() if recompute is None):
-            self._level(name)
-        for name in needed:
-            if name not in owners:
-                reports[name] = self._refresh_one(name, upto, given[name], foregone.get(name))
-            elif foregone[owners[name]] is None:
-                reports[name] = self._advance(name, upto, given[name])
-        reports |= followed
-        for part, owner in owners.items():
-            if part in reports:
-                reports[owner] = reports[owner].with_part(reports.pop(part))
+        needed, followed = self._upkeep.current(wanted, policy, clock=to is None)
+        reports = self._upkeep.refresh(needed, wanted, self._target(to), policy) | followed
         if len(names) == 1:
             return reports[wanted[0]]
         return [r for n, r in reports.items() if not wanted or n in wanted]
@@ -290,22 +256,14 @@ class Warehouse:
         if driver not in DRIVERS:
             raise BadInput(f"there is no driver {driver!r}", code="RV-DRIVER", hint=", ".join(DRIVERS))
         wanted = self._stored(name, "view").name.lower()
-        needed = self._needed([wanted])
-        self._capture(needed)
-        if self._followed(needed, [wanted], None):
-            needed = self._needed([wanted])
-        if upto is None:
-            self._move_clock(needed)
+        needed, _ = self._upkeep.current([wanted], clock=upto is None)
         tick = self._target(upto)
-        for below in needed:
-            self._level(below)
-        for below in needed:
-            if below != wanted:
-                self._refresh_one(below, tick)
-        self._settle(wanted, tick)
+        self._upkeep.level(wanted)
+        self._upkeep.refresh([n for n in needed if n != wanted], (), tick, None)
+        self._upkeep.settle(wanted, tick)
         with self._registry.lease(wanted):
             self._views.start_delta(self._stored(wanted, "view"), all_stored(self._control))
-            return self._roll(wanted).propagate(tick, interval, each, driver)
+            return self._upkeep.roll(wanted).propagate(tick, interval, each, driver)
 
     def schedule(self, name: str, *, lag: float | None = None, step: int | Mapping[str, float] | None = None) -> None:
         """What runners keep a view at: its target lag in seconds, and the step of its propagation."""
@@ -321,22 +279,8 @@ class Warehouse:
         """Roll a view to a tick that its view delta reaches, forward or back (default: as far as it reaches)."""
         view = self._stored(name, "view").name.lower()
         with self._registry.lease(view):
-            roll = self._roll(view)
+            roll = self._upkeep.roll(view)
             return roll.apply_to(roll.reach().high if to is None else self._target(to))
-
-    def _roll(self, name: str, policy: str | None = None) -> Roll:
-        relations = all_stored(self._control)
-        view = stored(self._control.relations.get(name))
-        return Roll(
-            self._lake,
-            self._control,
-            relations,
-            view,
-            self._views.compiled(view, relations),
-            policy=policy,
-            limits=self._limits,
-            compiled_of=lambda below: self._views.compiled(below, relations),
-        )
 
     # --- reading --------------------------------------------------------------------------------------
 
@@ -346,7 +290,7 @@ class Warehouse:
         if at is None:
             return self._lake.run(self._lake.select_all(user_table(name).tree()))
         tick = self._target(at)
-        self._settle(target.name, tick)
+        self._upkeep.settle(target.name, tick)
         states = States(self._lake, self._control, all_stored(self._control))
         try:
             return self._lake.run(self._lake.select_all(states.at(target.name.lower(), tick)))
@@ -364,7 +308,7 @@ class Warehouse:
     def changes(self, name: str, since: int | datetime, upto: int | datetime | None = None) -> Any:
         """The signed changes of a table or view in (since, upto]: its columns, `__count` and `__tick`."""
         target = self._stored(name)
-        self._capture([name.lower()])
+        self._upkeep.capture([name.lower()])
         first, last = self._target(since), self._target(upto)
         target = self._stored(name)  # its columns may have changed
         if any(first < t <= last for t in target.definition.get("breaks", ())):
@@ -398,7 +342,7 @@ class Warehouse:
         relations = all_stored(self._control)
         text = respelled(statement, relations)
         for name in self._views.reads(text, relations):
-            self._settle(name, tick)
+            self._upkeep.settle(name, tick)
         states = States(self._lake, self._control, relations)
         try:
             return self._lake.run(states.query(text, tick))
@@ -465,7 +409,7 @@ class Warehouse:
         if found is None:
             raise BrokenInvariant(f"{target.name} has no extent", code="RV-NO-EXTENT")
         refuse_outdated(self._control, target, found.tick)
-        self._settle(target.name, found.tick)
+        self._upkeep.settle(target.name, found.tick)
         states = States(self._lake, self._control, relations)
         try:
             compiled = self._views.compiled(target, relations)
@@ -493,119 +437,6 @@ class Warehouse:
 
     # --- inside ---------------------------------------------------------------------------------------
 
-    def _refresh_one(self, name: str, upto: int, policy: str | None = None, foregone: Estimate | None = None) -> Report:
-        clock = time.perf_counter()
-        view = self._stored(name, "view")
-        if UNSHOWN in view.definition:
-            with self._registry.lease(name):
-                self._redefinition.show(name)
-        mark = self._control.marks.mark(name)
-        found = newest(self._lake, view.extent, mark)
-        recorded = found == (mark.applied_tick, mark.extent_snapshot)
-        if found is not None and found.tick >= upto and recorded:
-            return Report(view.name, "none", None, found.tick, found.tick, seconds=time.perf_counter() - clock)
-        self._settle(name, upto)
-        with self._registry.lease(name):
-            roll = self._roll(name.lower(), policy)
-            if roll.present:
-                self._views.start_delta(roll.view, roll.relations)
-                roll = self._roll(name.lower(), policy)
-            roll.decided = foregone
-            return roll.refresh_to(upto)
-
-    def _foregone(self, view: str, upto: int, policy: str | None) -> Estimate | None:
-        """Why a view will be recomputed whatever its parts say, if it will: then they need not follow.
-
-        Only where a recompute is no slower without them: single groups over tables that the view reads anyway."""
-        since = self._control.marks.mark(view).applied_tick
-        if since is None or since >= upto:
-            return None
-        roll = self._roll(view, policy)
-        reads = {r.name for r in roll.below.all}
-        for part in roll.view.definition["parts"].values():
-            compiled = roll.compiled_of(roll.relations[part])
-            read = {r.name for r in self._control.relations.dependencies_of(part)}
-            if compiled is None or compiled.extent.key or not reads.issuperset(read):
-                return None
-        return roll.foregone(Span(since, upto))
-
-    def _level(self, view: str) -> None:
-        """Parts that were left behind come to where their view stands, so that it can go on from there."""
-        stand = self._control.marks.mark(view).applied_tick or 0
-        for part in self._stored(view, "view").definition.get("parts", {}).values():
-            self._advance(part, stand)
-
-    def _advance(self, part: str, upto: int, policy: str | None = None) -> Report:
-        """A part is ready for its view when its changes are logged."""
-        mark = self._control.marks.mark(part)
-        known = max(mark.applied_tick or 0, mark.high_water_mark or 0)
-        if known >= upto:
-            return Report(part, "none", None, known, known)
-        self._settle(part, upto)
-        with self._registry.lease(part):
-            return self._roll(part, policy).advance(upto)
-
-    def _catch_up(self, name: str, tick: int) -> None:
-        """Bring a view that is being made to a tick that it has not reached."""
-        if (self._control.marks.mark(name).applied_tick or 0) < tick:
-            below = [r.name.lower() for r in self._control.relations.dependencies_of(name) if r.kind == "view"]
-            if below:
-                self._refresh_below(below, tick)
-            self._settle(name, tick)
-            self._roll(name).refresh_to(tick)
-
-    def _refresh_below(self, views: Sequence[str], tick: int) -> None:
-        self._followed(self._needed(views), (), None)
-        for name in self._needed(views):
-            self._refresh_one(name, tick)
-
-    def _followed(self, views: Sequence[str], asked: Sequence[str], policy: str | None) -> dict[str, Report]:
-        """Views over columns that have changed are built anew, each after what it reads; their parts go with them."""
-        found: dict[str, Report] = {}
-        self._alteration.recover()
-        relations = all_stored(self._control)
-        for name in views:
-            if not is_reserved(name) and is_outdated(relations[name], relations):
-                found[name] = self._redefinition.follow(relations[name], policy if name in asked or not asked else None)
-                relations = all_stored(self._control)
-        return found
-
-    def _settle(self, name: str, upto: int) -> None:
-        """Managed tables, or those below a view, hold every committed tick up to `upto`."""
-        relations = all_stored(self._control)
-        view = self._control.relations.get(name).kind == "view"
-        for table in relations_below(self._control, name) if view else [name]:
-            if relations[table.lower()].relation.kind == "table":
-                settle(self._lake, self._control, relations[table.lower()], upto, self._limits)
-
-    def _needed(self, wanted: Sequence[str]) -> list[str]:
-        """The wanted views and the views below them, or all, each after what it reads."""
-        ordered = self._control.relations.list(kind="view", state="ready")
-        if not wanted:
-            return [r.name.lower() for r in ordered]
-        needed = set(wanted)
-        for relation in reversed(ordered):
-            if relation.name.lower() in needed:
-                needed |= {r.name.lower() for r in self._control.relations.dependencies_of(relation.name)}
-        return [r.name.lower() for r in ordered if r.name.lower() in needed]
-
-    def _capture(self, views: Sequence[str] | None, *, over_gaps: bool = False) -> None:
-        """Take what is new in the attached tables that the views read; None: in all."""
-        wanted: set[str] | None = None
-        if views is not None:
-            wanted = set(views)
-            for name in views:
-                wanted |= {r.name.lower() for r in self._control.relations.dependencies_of(name)}
-        for relation in self._control.relations.list(kind="attached", state="ready"):
-            if relation.name != CLOCK and (wanted is None or relation.name.lower() in wanted):
-                self._attached.capture(relation.name, over_gaps=over_gaps)
-
-    def _move_clock(self, views: Sequence[str], patience: float = 0.0, also: Collection[str] = ()) -> None:
-        """Read the clock, if one of the views does."""
-        columns = {*also, *(c for name in views for c in clock_columns_of(self._stored(name, "view")))}
-        if columns:
-            self._clock.move(columns, patience)
-
     def _target(self, to: int | datetime | None) -> int:
         last = self.tick
         if to is None:
@@ -618,16 +449,7 @@ class Warehouse:
         return tick
 
     def _stored(self, name: str, *kinds: str) -> Stored:
-        return stored(ready(self._control, name, *kinds))
-
-    def _recover(self) -> None:
-        """Finish or undo what a dead process left: half-made relations go, tables follow their logs."""
-        self._registry.recover()
-        self._redefinition.recover()
-        self._alteration.recover()
-        for target in all_stored(self._control).values():
-            if target.relation.kind == "table":
-                settle(self._lake, self._control, target, self.tick, self._limits)
+        return self._upkeep.stored(name, *kinds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -655,12 +477,6 @@ def refuse_outdated(control: ControlStore, view: Stored, tick: int) -> None:
             code="RV-UPSTREAM-REDEFINED",
             hint=f"wh.refresh({view.name!r}) first",
         )
-
-
-def clock_columns_of(view: Stored) -> Collection[str]:
-    """The columns of the clock that a view reads itself; one that is only recomputed counts as using all."""
-    used: Collection[str] = view.definition["uses"].get(CLOCK, ())
-    return clock_columns(view.definition["sql"]) if used and view.definition["recompute_reason"] else used
 
 
 def check_policy(policy: str) -> None:

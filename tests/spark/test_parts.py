@@ -11,6 +11,7 @@ from tests.spark.shop import add_sales, checked, open_shop, refresh, rows
 import rollview
 from rollview import Limits
 from rollview.catalog import HistoryRow
+from rollview.plan.cost import Estimate
 from rollview.steps import CRASH_AT, Crash
 
 if TYPE_CHECKING:
@@ -142,14 +143,14 @@ def test_sums_that_drift_are_derived(spark: SparkSession, tmp_path: Path) -> Non
 def test_parts_of_a_view_that_never_was_are_dropped(wh: Warehouse, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     """The end comes while the first part is made, or when all parts are there and the view is not."""
     before = parts(wh)
-    real = wh._creation.made
+    real = wh._upkeep.creation.made
 
     def made(name: str, *rest: object, **options: object) -> object:
         if step != "create_view.shown" or not name.startswith("__"):
             monkeypatch.setenv(CRASH_AT, step)
         return real(name, *rest, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(wh._creation, "made", made)
+    monkeypatch.setattr(wh._upkeep.creation, "made", made)
     with pytest.raises(Crash):
         wh.create_view("never", COUNTS)
     monkeypatch.delenv(CRASH_AT)
@@ -204,4 +205,19 @@ def test_a_recompute_that_is_known_to_be_cheaper_leaves_parts_behind_that_do_not
     assert refresh(wh, view).strategy == "incremental", "the parts have caught up with the view first"
     checked(wh, view)
     add_sales(wh, number + 4)
-    assert wh._foregone(view, wh.tick, "auto") is None, "a smaller change than those that took long"
+    assert wh._upkeep.foregone(view, wh.tick, "auto") is None, "a smaller change than those that took long"
+
+
+def test_a_view_that_is_made_above_finds_parts_that_were_left_behind(
+    wh: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rollview.forecast.Forecast.foregone", lambda *_: Estimate(9.0, 0.1, known=True, rows=2))
+    add_sales(wh, 900, 901)
+    report = wh.refresh("above", policy="auto")
+    assert isinstance(report, rollview.Report)
+    assert mark_of(wh, "__above_part1") < report.upto
+    monkeypatch.undo()
+    add_sales(wh, 902, 903)
+    wh.create_view("over", "SELECT COUNT(*) AS n FROM above")
+    checked(wh, "above", "over")
+    wh.drop_view("over")

@@ -267,7 +267,7 @@ def test_views_that_are_recomputed(wh: Warehouse) -> None:
 def test_the_old_view_is_refreshed_while_the_new_one_is_built(wh: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """The new one is not behind the old one when it takes over."""
     wh.create_view("busy", CITY_SALES, policy="incremental")
-    built = wh._creation.view
+    built = wh._upkeep.creation.view
 
     def slowly(*given: Any, **options: Any) -> Any:
         report = built(*given, **options)
@@ -275,7 +275,7 @@ def test_the_old_view_is_refreshed_while_the_new_one_is_built(wh: Warehouse, mon
         wh.maintain(keep=0.0)
         return report
 
-    monkeypatch.setattr(wh._creation, "view", slowly)
+    monkeypatch.setattr(wh._upkeep.creation, "view", slowly)
     replaced(wh, "busy", "SELECT city, COUNT(DISTINCT item_id) AS i FROM sales JOIN stores USING (store_id) GROUP BY 1")
     assert next(r for r in wh.status() if r["name"] == "busy")["tick"] == wh.tick
     follows(wh, "busy")
