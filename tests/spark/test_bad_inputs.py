@@ -243,6 +243,10 @@ VIEWS: dict[str, tuple[Attempt, str]] = {
     "a_wrong_type": (view("SELECT city + DATE'2020-01-01' AS x FROM stores"), "RV-TYPE"),
     "text_as_a_number": (view("SELECT CAST(city AS INT) AS n FROM stores"), "RV-CAST"),
     "a_division_by_zero": (view("SELECT id / (id - 1) AS x FROM stores"), "RV-DIVIDE-BY-ZERO"),
+    "a_division_by_zero_in_a_thread_of_sparks": (
+        view("SELECT s.id FROM sales AS s JOIN stores AS t ON s.store = 10 DIV (t.id - 1)"),
+        "RV-DIVIDE-BY-ZERO",
+    ),
     "a_query_that_spark_cannot_plan": (  # at the time of writing: a fault of Spark's own
         view(
             "SELECT LISTAGG(id) WITHIN GROUP (ORDER BY id) AS a, SUM(DISTINCT id) FILTER (WHERE id > 0) AS b "

@@ -9,6 +9,7 @@ from typing import Any
 
 from pyiceberg.exceptions import CommitFailedException, ValidationException
 from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.errors.exceptions.captured import UnknownException, convert_exception
 
 from rollview.errors import BadInput, Position, RollviewError, SourceError
 
@@ -32,7 +33,10 @@ FAILING = ("RV-DIVIDE-BY-ZERO", "RV-OVERFLOW", "RV-CAST", "RV-VALUE")
 """the codes of such"""
 PARSED_UP_TO = re.compile(r"\(line (\d+), pos (\d+)\)")
 CONFLICTS = ("ValidationException", "CommitFailedException")
+WRAPPERS = ("org.apache.spark.SparkException", "java.util.concurrent.ExecutionException")
+"""what an error becomes on its way out of a thread of Spark's own: of a broadcast, or a subquery"""
 HINT = "the statement fails in Spark itself; run it as a query to see why"
+SPARKS_HINT = "see Spark's log; if the view's own text fails as a query too, the fault is Spark's"
 
 
 @contextmanager
@@ -49,7 +53,7 @@ def translated(statement: str) -> Iterator[None]:
     except Exception as error:
         if (java := getattr(error, "java_exception", None)) is None:
             raise
-        raise translate_java(java) from None
+        raise translate_java(java, statement) from None
 
 
 def translate(error: PySparkException, statement: str) -> RollviewError:
@@ -62,16 +66,20 @@ def translate(error: PySparkException, statement: str) -> RollviewError:
         return BadInput(message, code=code, position=position(error, statement), hint=HINT)
     if isinstance(error, AnalysisException | ParseException):
         return BadInput(message, code="RV-SQL", position=position(error, statement), hint=HINT)
-    return SourceError(message, code="RV-SPARK", hint="see Spark's log", retryable=False)
+    return SourceError(message, code="RV-SPARK", hint=SPARKS_HINT, retryable=False)
 
 
-def translate_java(error: Any) -> SourceError:
-    """Java's own exceptions, of which Spark makes nothing: Iceberg's refusals above all."""
-    kind = error.getClass().getName()
+def translate_java(error: Any, statement: str) -> RollviewError:
+    """Java's own exceptions, of which PySpark makes nothing: Iceberg's refusals, and what a thread has wrapped."""
+    while (kind := error.getClass().getName()) in WRAPPERS and error.getCause() is not None:
+        error = error.getCause()
+    said = convert_exception(error)
+    if not isinstance(said, UnknownException):
+        return translate(said, statement)
     message = first_line(f"{kind.rpartition('.')[2]}: {error.getMessage()}")
     if kind.startswith("org.apache.iceberg.exceptions.") and kind.endswith(CONFLICTS):
         return conflict(message)
-    return SourceError(message, code="RV-SPARK", hint="see Spark's log", retryable=False)
+    return SourceError(message, code="RV-SPARK", hint=SPARKS_HINT, retryable=False)
 
 
 def conflict(message: str) -> SourceError:
