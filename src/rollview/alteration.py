@@ -19,7 +19,7 @@ from rollview.algebra.schema import Schema
 from rollview.apply.fold import fold
 from rollview.capture.iceberg.types import columns_of
 from rollview.catalog import ColumnInfo, ControlStore
-from rollview.catalog.stored import Stored, all_stored, stored
+from rollview.catalog.stored import Stored, all_stored, fingerprint, stored
 from rollview.errors import BadInput, RollviewError
 from rollview.lake.arrow import parse_schema
 from rollview.lake.errors import conflict
@@ -33,7 +33,6 @@ from rollview.plan.emit import ident, sql
 from rollview.plan.redefine import stored_alike
 from rollview.propagate.states import States
 from rollview.redefinition import is_outdated
-from rollview.refresh import fingerprint
 from rollview.registry import PATIENCE, Registry, refuse_unfit
 from rollview.status import ready
 from rollview.steps import reached

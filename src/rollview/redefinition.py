@@ -18,7 +18,7 @@ from sqlglot import exp
 from rollview.algebra.schema import BaseTable, Schema
 from rollview.catalog import ColumnInfo, ControlStore, HistoryRow, Moment, Relation
 from rollview.catalog.held import held
-from rollview.catalog.stored import Stored, all_stored, stored
+from rollview.catalog.stored import Stored, all_stored, fingerprint, stored
 from rollview.creation import Creation
 from rollview.errors import BadInput, RecomputeRefused, RollviewError, SourceError
 from rollview.lake.errors import conflict
@@ -26,7 +26,6 @@ from rollview.lake.lake import Lake
 from rollview.names import next_view
 from rollview.plan.emit import sql
 from rollview.plan.redefine import Redefined, Stays, redefined, stored_alike
-from rollview.refresh import fingerprint
 from rollview.registry import PATIENCE, Registry
 from rollview.report import Report
 from rollview.status import ready

@@ -36,9 +36,10 @@ from rollview.propagate.standing import relations_below, stands
 from rollview.propagate.states import PRESENT, versioned
 from rollview.propagate.timed import TimedVersioned
 from rollview.propagate.versioned import Span, Versioned
-from rollview.refresh import CHANGE, Refresh
+from rollview.refresh import Refresh
 from rollview.report import Report
 from rollview.steps import reached
+from rollview.work import CHANGE
 
 WAITING, WAITING_SHARE = 1_000, 0.2
 """changes of a part that may wait: so many, or this share of its groups"""

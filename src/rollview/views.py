@@ -15,7 +15,7 @@ from rollview.algebra.relation import State, scans
 from rollview.algebra.schema import Schema, Tables
 from rollview.apply.first_rows import computed
 from rollview.catalog import ColumnInfo, ControlStore, HistoryRow
-from rollview.catalog.stored import Stored, bytes_of, stored
+from rollview.catalog.stored import Stored, bytes_of, fingerprint, stored
 from rollview.errors import BadInput, BrokenInvariant, NotYetSupported, RecomputeRefused, SourceError
 from rollview.frontend.parse import parse_query
 from rollview.frontend.references import Seen, is_ours, references
@@ -37,7 +37,6 @@ from rollview.plan.redefine import answered
 from rollview.plan.timing import additive
 from rollview.propagate.layout import Layout
 from rollview.propagate.states import NONE, States
-from rollview.refresh import fingerprint
 from rollview.report import Report
 from rollview.rules.dispatch import Shape
 from rollview.steps import reached

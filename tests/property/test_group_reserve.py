@@ -44,6 +44,8 @@ VIEWS = {
     "some_in_between": f"SELECT id FROM v {FIRST} r_id ORDER BY e, id) BETWEEN 2 AND 3 AND id > 0",
     "of_a_join": f"SELECT s.id, r.a FROM s JOIN r ON s.r_id = r.id {FIRST} r.a ORDER BY s.c DESC, s.id) <= 2",
     "of_an_outer_join": f"SELECT s.id, r.a FROM s LEFT JOIN r ON s.r_id = r.id {FIRST} r.a ORDER BY s.c) <= 2",
+    "the_second_of_a_full_join": "SELECT u.x <> v.e AS c FROM v FULL JOIN u ON v.r_id <> u.y "
+    "QUALIFY RANK() OVER (PARTITION BY v.id < 2, v.e = v.e ORDER BY v.id NULLS FIRST) = 2",
     "of_a_union": "SELECT x FROM (SELECT x, y FROM u UNION ALL SELECT a, b FROM r) q "
     "QUALIFY RANK() OVER (PARTITION BY x ORDER BY y NULLS LAST) <= 1",
     "of_groups_below": "SELECT q.n, r.id FROM (SELECT x, COUNT(*) AS n FROM u GROUP BY x) q JOIN r ON r.a = q.x "

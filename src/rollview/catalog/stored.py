@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -70,3 +71,8 @@ def bytes_of(lake: Lake, relation: Stored) -> int:
 def all_stored(control: ControlStore) -> dict[str, Stored]:
     """Every ready relation by lower-case name."""
     return {r.name.lower(): stored(r) for r in control.relations.list(state="ready")}
+
+
+def fingerprint(sql: str, columns: tuple[str, ...]) -> str:
+    """Which text and columns a view's stored rows were made from."""
+    return hashlib.sha256("\x00".join([sql, *columns]).encode()).hexdigest()[:16]
