@@ -14,7 +14,7 @@ from tests.property.random_tables import PARENTS_FIRST, history
 from tests.rules.tables import by_name, table
 from tests.steps import rows
 
-from rollview.errors import NotYetSupported
+from rollview.errors import BadInput
 from rollview.plan import emit
 
 pytestmark = pytest.mark.long
@@ -338,10 +338,19 @@ def test_what_duckdb_reads_in_its_own_way(sql: str) -> None:
         check_on_duckdb(Subject.of(sql, tables), [some, more], [(0, 1), (1, 0)], interpreted=True)
 
 
-def test_a_union_after_group_by_all_is_not_lost() -> None:
-    with pytest.raises(NotYetSupported) as caught:
-        Subject.of("SELECT COUNT(*) AS n, y FROM u GROUP BY ALL UNION (SELECT id, a FROM r)", TABLES)
-    assert caught.value.code == "RV-QUERY"
-    assert Subject.of(
-        "(SELECT COUNT(*) AS n, y FROM u GROUP BY ALL) UNION (SELECT id, a FROM r)", TABLES
-    ).view.reads == {"u", "r"}
+@pytest.mark.parametrize("operator", ["UNION", "UNION ALL", "INTERSECT", "EXCEPT", "MINUS"])
+def test_what_follows_group_by_all_is_a_set_operation(operator: str) -> None:
+    """It was taken for a function to group by, where parentheses follow."""
+    some = rows(u=[(1, 1, True), (1, None, True), (2, 0, None)], r=[(1, 1, 0), (2, 0, 0)])
+    more = rows(u=[(1, 1, True), (0, 2, None), (1, 2, None)], r=[(2, 2, 1), (3, None, 1)])
+    tables = {name: TABLES[name] for name in ("u", "r")}
+    subject = check_history(
+        f"SELECT COUNT(*) AS n, y FROM u GROUP BY ALL {operator} (SELECT id, a FROM r)", tables, [some, more, some]
+    )
+    assert subject.view.reads == {"u", "r"}
+
+
+def test_group_by_all_stands_alone() -> None:
+    with pytest.raises(BadInput) as caught:
+        Subject.of("SELECT COUNT(*) AS n, y FROM u GROUP BY ALL y", TABLES)
+    assert caught.value.code == "RV-SYNTAX"

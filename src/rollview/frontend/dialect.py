@@ -36,6 +36,8 @@ class SparkSQL(Spark):
             for n, f in SparkParser.NO_PAREN_FUNCTIONS.items()
             if n not in (TokenType.CURRENT_DATE, TokenType.CURRENT_TIMESTAMP)
         }
+        # the UNION of GROUP BY ALL UNION (SELECT …) is no function to group by
+        QUERY_MODIFIER_TOKENS: ClassVar = {*SparkParser.QUERY_MODIFIER_TOKENS, *SparkParser.SET_OPERATIONS}
         FUNCTIONS: ClassVar = {n: f for n, f in SparkParser.FUNCTIONS.items() if n in KNOWN}
         FUNCTION_PARSERS: ClassVar = {n: f for n, f in SparkParser.FUNCTION_PARSERS.items() if n in OWN_SYNTAX}
 

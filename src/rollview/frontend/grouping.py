@@ -192,8 +192,8 @@ def group_expressions(group: exp.Group | None, items: list[tuple[str, exp.Expr]]
         return []
     if group.args.get("totals"):
         raise not_yet("WITH TOTALS", "RV-GROUPING-SETS", group)
-    if group.args.get("all") and group.expressions:  # sqlglot takes a UNION ( … ) that follows for a function
-        raise not_yet("GROUP BY ALL before a set operation", "RV-QUERY", group, "put the SELECT in parentheses")
+    if group.args.get("all") and group.expressions:
+        raise bad("GROUP BY ALL stands alone", "RV-SYNTAX", group, "ALL, or a list of columns")
     if group.args.get("all"):
         return [tree for _, tree in items if not has_aggregate(tree)]
     if not group.expressions:
