@@ -40,6 +40,12 @@ def rolled(extent: Extent, plan: Maintenance, stored: Bag, run: Run) -> Bag:
     once(change, "a change table has one row per key")
     if not plan.rederives:
         return add_states(extent, stored, change)
+    return replace_groups(extent, stored, replacing(extent, plan, stored, change, run))
+
+
+def replacing(extent: Extent, plan: Maintenance, stored: Bag, change: Bag, run: Run) -> Bag:
+    """The rows that take the places of the changed groups."""
+    assert plan.change is not None
     before = {EXTENT: (extent.columns, stored), CHANGED: (plan.change.names, change)}
     wanted = rederive.settled(extent, always=plan.always)
     settled = run(wanted, before)
@@ -50,7 +56,7 @@ def rolled(extent: Extent, plan: Maintenance, stored: Bag, run: Run) -> Bag:
         fresh = run(rederive.rederived(extent), {SUSPECTS: (names, suspects)})
         assert len(fresh) == len(suspects), "every suspect is a group of the view"
         bound[FRESH] = (extent.columns, fresh)
-    return replace_groups(extent, stored, run(rederive.replaced(extent, fresh=bool(suspects)), bound))
+    return run(rederive.replaced(extent, fresh=bool(suspects)), bound)
 
 
 def refilled(reserve: GroupReserve, plan: Maintenance, stored: Bag, change: Bag, run: Run) -> Bag:

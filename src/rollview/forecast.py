@@ -66,8 +66,7 @@ class Forecast:
 
     def logged(self, since: int, upto: int) -> dict[str, int]:
         """How many changes of each table a span has, as they are logged; only tables that have some."""
-        tables = [r.name for r in self.below if r.relation.kind != "view"]
-        totals = {name: self.control.ticks.totals_of(name, since, upto) for name in tables}
+        totals = self.control.ticks.totals([r.name for r in self.below if r.relation.kind != "view"], since, upto)
         return {name: found.inserted + found.deleted for name, found in totals.items() if found.rows}
 
     def better(self, plan: Maintenance, rows: int) -> tuple[Estimate, str | None]:

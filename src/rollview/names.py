@@ -5,6 +5,8 @@ from __future__ import annotations
 PREFIX = "__"
 COUNT = "__count"
 TICK = "__tick"
+SIZE = "__size"
+"""how many rows a stored group has, where `__count` is that of a change of it"""
 USER_NAMESPACE = "default"
 ENGINE_NAMESPACE = "__rollview"
 CLOCK = "__clock"

@@ -41,7 +41,8 @@ REASONS: dict[str, str] = {
     "query still holds",
     "RV-SNAPSHOT-EXPIRED": "a snapshot of an attached table that the change is computed from has expired",
     "RV-SOURCE-GAP": "snapshots of an attached table expired before they were captured, so its changes are not known",
-    "RV-NOT-PROPAGATED": "changes of the view do not add up, so they are computed and applied in one step",
+    "RV-NOT-PROPAGATED": "which rows are stored depends on those that are there (rows in reserve, or a recompute), so "
+    "changes are computed and applied in one step",
     "RV-STEPS-OPERATOR": "some operator of the view has no changes with ticks, so it stops where a step of propagation "
     "ends",
     "RV-STEPS-VIEW": "the view reads a view, so it stops where that one has stopped",

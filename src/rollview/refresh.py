@@ -31,7 +31,6 @@ from rollview.plan.restrict import origins
 from rollview.plan.stages import CHANGED
 from rollview.plan.visible import changed_rows
 from rollview.propagate.refill import Refill
-from rollview.propagate.settle import Settle
 from rollview.propagate.states import States
 from rollview.propagate.versioned import Span, Versioned
 from rollview.report import Report
@@ -91,7 +90,8 @@ class Refresh(ViewWork):
                 )
             stock = stock_at(self.lake, self.view.extent, self.after) if self.compiled.extent.reserve else None
             bound = stock.bound if stock is not None else None
-            plan = maintain(self.compiled, shapes, {n: s.base for n, s in self.relations.items()}, bound=bound)
+            bases = {n: s.base for n, s in self.relations.items()}
+            plan = maintain(self.compiled, shapes, bases, bound=bound, stored=log.needed and self.delta.kept)
             if plan.change is None:
                 return "incremental", None, self.unchanged(log, span)
             if any(versioned.lost(scan) for scan in plan.scans):
@@ -200,15 +200,12 @@ class Refresh(ViewWork):
                 change = self.computed(plan, known, versioned)
             if change.rows is not None and not change.rows.num_rows:
                 return self.unchanged(log, span)
-            settled: Applied | None = None
             if plan.rederives:
                 with self.phase("settle"):
-                    settle = Settle(self.lake, versioned, self.view.extent, extent)
-                    change, settled = settle.replaced(change, self.sizes, always=plan.always)
-                    self.rederived = settle.rederived
+                    change = self.settled(plan, change, versioned, self.view.extent.tree())
             if plan.refills and extent.group_reserve is not None:
                 with self.phase("settle"):
-                    refill = Refill(self.lake, versioned, self.view.extent, extent.group_reserve)
+                    refill = Refill(self.lake, versioned, self.view.extent.tree(), extent.group_reserve)
                     change = refill.corrected(change, self.sizes, always=plan.always)
                     self.rederived = refill.rederived
                 if change.rows is not None and not change.rows.num_rows:
@@ -228,11 +225,7 @@ class Refresh(ViewWork):
             if self.deferred and log.needed:
                 return Applied(0, 0, 0)
             with self.phase("apply"):
-                if settled is None:
-                    applied = self.apply(applier, plan, change)
-                else:
-                    applier.groups(change, extent.key, extent.columns)
-                    applied = settled
+                applied = self.apply(applier, plan, change)
         self.merged(span)
         return applied
 
@@ -274,7 +267,7 @@ class Refresh(ViewWork):
             with self.phase("settle"), chosen(self.lake, reserve, query, extent.rows.names, self.most) as found:
                 self.said = found.said
                 if log.needed:
-                    self.logged(log, found.name, span)
+                    self.logged(log, found.named(), span)
                 self.lake.overwrite(
                     self.view.extent, found.rows, self.properties(span), order=self.order, after=self.after
                 )

@@ -25,9 +25,11 @@ from rollview.change import Applied, Change
 from rollview.errors import BadInput, RollviewError
 from rollview.lake.errors import FAILING
 from rollview.names import COUNT, TICK
+from rollview.plan.extent import adds_up
 from rollview.plan.maintain import Maintenance, maintain
 from rollview.plan.timing import maintain_timed, summarised, timing
 from rollview.propagate.asked import can_be_asked
+from rollview.propagate.imaging import imaged
 from rollview.propagate.intervals import Interval, Target
 from rollview.propagate.layout import elementary
 from rollview.propagate.observe import LakeObserver
@@ -41,6 +43,7 @@ from rollview.report import Report
 from rollview.steps import reached
 from rollview.work import CHANGE
 
+NET = "__net"
 WAITING, WAITING_SHARE = 1_000, 0.2
 """changes of a part that may wait: so many, or this share of its groups"""
 
@@ -95,11 +98,12 @@ class Roll(Refresh):
 
     def compensated(self, mark: int, upto: int, interval: Callable[[str], Interval | None], driver: str) -> list[Step]:
         assert self.compiled is not None
-        if not can_be_asked(summarised(self.compiled)) or self.below.views():
+        summed = adds_up(self.compiled.extent) and can_be_asked(summarised(self.compiled))
+        if not summed or self.below.views():
             raise BadInput(
                 f"{self.view.name} is not a join of tables, and one of them shows only its present",
                 code="RV-PRESENT-VIEW",
-                hint="selections, projections and inner joins of tables, and aggregates over them, can be compensated",
+                hint="selections, projections and inner joins of tables, and sums over them, can be compensated",
             )
         observer = LakeObserver(self.lake, self.control, self.relations)
         driven = Present(self.lake, self.control, self.relations, self.view, self.compiled, observer)
@@ -117,7 +121,7 @@ class Roll(Refresh):
     def refuse_untimely(self) -> None:
         if self.compiled is None or not self.delta.kept:
             raise BadInput(
-                f"the changes of {self.view.name} do not add up, so they cannot be stored ahead of the view",
+                f"the changes of {self.view.name} depend on its rows, so they cannot be stored ahead of it",
                 code="RV-NOT-PROPAGATED",
                 hint=f"wh.refresh({self.view.name!r}) computes and applies them in one step",
             )
@@ -141,7 +145,7 @@ class Roll(Refresh):
                 timed = maintain_timed(self.compiled, shapes)
                 plan = Maintenance(self.compiled.extent.kind, timed, inserts_only=False)
             else:
-                plan = maintain(self.compiled, shapes, {n: s.base for n, s in self.relations.items()})
+                plan = maintain(self.compiled, shapes, {n: s.base for n, s in self.relations.items()}, stored=True)
             if any(source.lost(scan) for scan in plan.scans):
                 raise BadInput(
                     f"a state of a table below {self.view.name} at tick {span.since} or {span.upto} has expired",
@@ -154,6 +158,9 @@ class Roll(Refresh):
                 known = source.known(self.sizes, self.limits.far_bytes)
                 with self.phase("compute"):
                     change = self.computed(plan, known, source)
+                if plan.rederives and (change.rows is None or change.rows.num_rows):
+                    with self.phase("settle"):
+                        change = self.replaced_groups(plan, change, source, span.since)
                 rows = change.rows if change.rows is not None else self.lake.run(self.lake.select_all(change.name))
                 if not exact:
                     rows = self.stamped(rows, span.upto)
@@ -173,6 +180,12 @@ class Roll(Refresh):
             ) from None
         finally:
             source.close()
+
+    def replaced_groups(self, plan: Maintenance, change: Change, source: Versioned, since: int) -> Change:
+        """The changed groups as they are stored, or will be, at the start of the step, and as they are at its end."""
+        assert self.compiled is not None
+        before = source.states.extent_at(self.view, since)
+        return imaged(self.lake, self.compiled.extent, self.settled(plan, change, source, before), before)
 
     def refuse_gaps(self, span: Span) -> None:
         """Changes of tables that were never captured, and views below that have gone elsewhere."""
@@ -229,27 +242,28 @@ class Roll(Refresh):
         low, high = sorted((span.since, span.upto))
         sign = 1 if span.upto > span.since else -1
         total = delta.count(low, high)
+        small = total <= self.limits.small_rows
         with self.phase("read"):
-            if total <= self.limits.small_rows:
+            if small:
                 rows = layout.net(delta.rows(low, high), sign) if total else None
             else:
-                frame = self.lake.persisted(layout.net_query(delta.query(low, high), sign))
-                rows = frame
-        if rows is None or (total <= self.limits.small_rows and not rows.num_rows):
+                rows = self.lake.persisted(layout.net_query(delta.query(low, high), sign))
+        if rows is None or (small and not rows.num_rows):
             self.note(span.upto)
             return Applied(0, 0, 0)
-        small = total <= self.limits.small_rows
-        grows = small and not layout.keeps_states and bool((rows.column(COUNT).to_numpy() > 0).all())
-        if grows:
+        grows = False
+        if layout.images:
+            rows = layout.groups(rows) if small else self.lake.run(layout.groups_query(self.lake.bind(NET, rows)))
+        elif small and not layout.keeps_states and (grows := bool((rows.column(COUNT).to_numpy() > 0).all())):
             rows = elementary(rows)
-        plan = Maintenance(layout.kind, None, inserts_only=grows)
+        plan = Maintenance(layout.kind, None, inserts_only=grows, rederives=layout.images)
         applier = self.applier(span)
         try:
             change = Change(lambda: self.lake.bind(CHANGE, rows), rows if small else None)
             with self.phase("apply"):
                 applied = self.apply(applier, plan, change)
         finally:
-            self.lake.unbind([CHANGE])
+            self.lake.unbind([CHANGE, NET])
         self.delta_rows = total
         reached("apply.rolled")
         self.note(span.upto)

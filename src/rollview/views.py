@@ -31,10 +31,10 @@ from rollview.names import CLOCK, PROPERTY_PLAN, PROPERTY_TICK, PROPERTY_VIEW
 from rollview.plan.compile import CompiledView, check_output, compile_view
 from rollview.plan.cost import Work, estimate
 from rollview.plan.emit import emit, sql
+from rollview.plan.extent import adds_up, holds
 from rollview.plan.maintain import maintain
 from rollview.plan.parts import Kept, nothing_kept
 from rollview.plan.redefine import answered
-from rollview.plan.timing import additive
 from rollview.propagate.layout import Layout
 from rollview.propagate.states import NONE, States
 from rollview.report import Report
@@ -228,12 +228,17 @@ class Views:
             self.control.relations.update_definition(upstream.name, {**upstream.definition, "logged": True})
 
     def start_delta(self, view: Stored, relations: Mapping[str, Stored]) -> Stored:
-        """From now on the view has a place for its view delta, if changes of its extent add up."""
+        """From now on the view has a place for its view delta, if its changes can be stored ahead of it.
+
+        A part is never ahead for long, and its view reads what readers see: so it logs that where groups are replaced.
+        """
         compiled = self.compiled(view, relations)
-        if "delta" in view.definition or compiled is None or not additive(compiled.extent):
+        if {"delta", "logged"} & view.definition.keys() or compiled is None or not holds(compiled.extent):
+            return view
+        if "part_of" in view.definition and not adds_up(compiled.extent):
             return view
         columns = self.lake.schema(self.lake.select_all(view.extent.tree()))
-        layout = Layout(compiled.extent.kind, compiled.extent.key, columns)
+        layout = Layout.for_extent(compiled.extent, columns)
         self.lake.drop(view.log)
         self.lake.create_table(view.log, layout.delta, LOG_PROPERTIES)
         reached("start_delta.created")

@@ -34,6 +34,7 @@ from rollview.plan.emit import emit
 from rollview.plan.extent import Kind, core
 from rollview.plan.maintain import Maintenance
 from rollview.plan.restrict import restrict
+from rollview.propagate.settle import Settle
 from rollview.propagate.versioned import CompiledOf, Span, Versioned, nobody
 from rollview.propagate.view_delta import ViewDelta
 from rollview.report import Report
@@ -126,9 +127,19 @@ class ViewWork:
             self.lake, self.view.extent, self.properties(span), limits=self.limits, after=self.after, solid=solid
         )
 
+    def settled(self, plan: Maintenance, change: Change, versioned: Versioned, before: exp.Table) -> Change:
+        """The rows that take the places of the changed groups, where the change table does not tell everything."""
+        assert self.compiled is not None
+        settle = Settle(self.lake, versioned, before, self.compiled.extent)
+        replaced = settle.replaced(change, self.sizes, always=plan.always)
+        self.rederived += settle.rederived
+        return replaced
+
     def apply(self, applier: Applier, plan: Maintenance, change: Change) -> Applied:
         assert self.compiled is not None
         extent = self.compiled.extent
+        if plan.rederives:
+            return applier.groups(change, extent.key, extent.columns)
         if plan.kind is Kind.AGGREGATE and extent.states is not None:
             return applier.states(change, extent.key, extent.states.updates)
         unique = plan.kind is Kind.KEYED

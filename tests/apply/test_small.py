@@ -136,7 +136,9 @@ def test_null_is_no_state_and_no_change() -> None:
 def test_groups_are_replaced() -> None:
     schema = pa.schema([("k", pa.int64()), (COUNT, pa.int64())])
     before, groups = table([(1, 1), (2, 1), (3, 1)], schema), table([(2, 0), (3, 5), (4, 1)], schema)
-    assert bag(replaced_groups(before, groups, ["k"], keep_empty=False)) == {(1, 1): 1, (3, 5): 1, (4, 1): 1}
+    after, applied = replaced_groups(before, groups, ["k"], keep_empty=False)
+    assert bag(after) == {(1, 1): 1, (3, 5): 1, (4, 1): 1}
+    assert applied == Applied(1, 1, 1)
 
 
 @pytest.mark.parametrize(

@@ -201,7 +201,7 @@ def test_first_rows_are_killed_with_and_without_a_reserve(
 def test_the_repair_of_a_log_is_killed_as_well(site: Site, crash: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
     """A view whose changes do not add up logs what its readers see."""
     with site.open() as wh, monkeypatch.context() as never:
-        never.setattr("rollview.views.additive", lambda extent: False)
+        never.setattr("rollview.views.holds", lambda extent: False)
         wh.create_view("below", "SELECT g, SUM(x) AS x FROM r GROUP BY g")
         wh.create_view("above", "SELECT COUNT(*) AS n, SUM(x) AS x FROM below")
         wh.refresh()

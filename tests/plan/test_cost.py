@@ -75,3 +75,11 @@ def test_the_first_recompute_may_have_been_a_cold_start() -> None:
     assert estimate(WORK, learn(incremental, [(1.6, 2.4)], [])).recompute_is_cheaper, "it is given a second chance"
     assert not estimate(WORK, learn(incremental, [(1.6, 2.4), (1.6, 2.4)], [])).recompute_is_cheaper
     assert estimate(WORK, learn(incremental, [(1.6, 0.9), (1.6, 2.4)], [])).recompute_is_cheaper
+
+
+def test_a_second_chance_where_both_took_about_as_long() -> None:
+    """TPC-H's q11, if every table changes: the first recompute took as long as a refresh, the next ones half of it."""
+    incremental = [(0.5, 0.77), (0.5, 1.15)]
+    work = Work(1_500, 30_000_000, 30_000_000, 0, 0)
+    assert estimate(work, learn(incremental, [(0.77, 0.75)], [(0.76, 0.53)])).recompute_is_cheaper
+    assert estimate(work, learn(incremental, [(0.77, 0.4), (0.77, 0.75)], [(0.76, 0.53)])).recompute_is_cheaper

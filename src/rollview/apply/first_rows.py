@@ -8,7 +8,7 @@ has expired, nobody knows the bound, and the rows are derived anew.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -34,11 +34,11 @@ CHOSEN = "__chosen"
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Rows to store: on the driver or a frame, the name by which SQL reads them, and what their commit says of them
+    """Rows to store: on the driver or a frame, a name by which SQL reads them, and what their commit says of them
     beside its tick."""
 
     rows: Any
-    name: exp.Table
+    named: Callable[[], exp.Table]
     said: dict[str, str]
 
 
@@ -48,7 +48,7 @@ def chosen(lake: Lake, reserve: Reserve, query: exp.Query, columns: Sequence[str
     rows = lake.taken(in_order(query, reserve, columns), most) if most else lake.run(query)
     if isinstance(rows, pa.Table):
         try:
-            yield Chosen(rows, lake.bind(CHOSEN, rows), said(stock(reserve, last_of(rows, reserve))))
+            yield Chosen(rows, lambda: lake.bind(CHOSEN, rows), said(stock(reserve, last_of(rows, reserve))))
         finally:
             lake.unbind([CHOSEN])
         return
@@ -56,7 +56,7 @@ def chosen(lake: Lake, reserve: Reserve, query: exp.Query, columns: Sequence[str
     try:
         name = lake.bind(CHOSEN, frame)
         edge = lake.fetch(emit(reserve.edge(stored(tuple(columns))), lambda _: name.copy()))
-        yield Chosen(frame, name, said(stock(reserve, edge)))
+        yield Chosen(frame, name.copy, said(stock(reserve, edge)))
     finally:
         lake.unbind([CHOSEN])
         frame.unpersist()
@@ -65,8 +65,8 @@ def chosen(lake: Lake, reserve: Reserve, query: exp.Query, columns: Sequence[str
 def in_order(query: exp.Query, reserve: Reserve, columns: Sequence[str]) -> exp.Select:
     """The rows that were ranked among all, by one task therefore, and so in their order already."""
     rows = exp.Subquery(this=query, alias=exp.TableAlias(this=ident(CHOSEN)))
-    shown = (exp.Column(this=ident(c)) for c in columns)
-    return exp.select(*shown).from_(rows).sort_by(*(o.copy() for o in reserve.order))
+    shown = exp.select(*(exp.Column(this=ident(c)) for c in columns)).from_(rows, copy=False)
+    return shown.sort_by(*(o.copy() for o in reserve.order), copy=False)
 
 
 def last_of(rows: pa.Table, reserve: Reserve) -> pa.Table:

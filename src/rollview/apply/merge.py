@@ -193,30 +193,23 @@ class Applier:
             self.lake, extent, source, key, updates, self.properties, keep_empty=not key, after=self.after
         )
 
-    def groups(self, change: Change, key: Sequence[str], columns: Sequence[str]) -> None:
+    def groups(self, change: Change, key: Sequence[str], columns: Sequence[str]) -> Applied:
         """The rows of the change take the place of the groups with the same key; `__count` 0 deletes them."""
         done = self.driven(
             change.rows,
             {},
             key,
-            lambda old, groups: (small.replaced_groups(old, groups, key, keep_empty=not key), Applied(0, 0, 0)),
+            lambda old, groups: small.replaced_groups(old, groups, key, keep_empty=not key),
         )
         if done is not None:
-            return
+            return done
         if self.size() <= self.limits.rewrite_bytes:
-            replace_groups(
-                self.lake,
-                self.unmoved(),
-                change.name,
-                key,
-                columns,
-                self.properties,
-                keep_empty=not key,
-                after=self.after,
+            extent = self.unmoved()
+            return replace_groups(
+                self.lake, extent, change.name, key, columns, self.properties, keep_empty=not key, after=self.after
             )
-            return
         updates = {c: Update.REPLACE for c in columns if c not in key}
-        self.merged_states(change.name, change.rows, key, updates)
+        return self.merged_states(change.name, change.rows, key, updates)
 
     def merged_states(self, source: exp.Expr, rows: pa.Table | None, key: Sequence[str], updates: Updates) -> Applied:
         near = regions(rows, key) if rows is not None else {}

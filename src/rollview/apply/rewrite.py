@@ -45,23 +45,8 @@ def rewrite_states(
     merged = exp.select(*keys, *totals).from_(exp.Subquery(this=both, alias=exp.TableAlias(this=ident("both"))))
     if keys:
         merged = merged.group_by(*(k.copy() for k in keys))
-    left = "true" if keep_empty else f"`{COUNT}` <> 0"
-    changed = f"`{NEW}` > 0"
-    counts = lake.rewrite(
-        extent,
-        merged,
-        [*key, *updates],
-        left,
-        {
-            "inserted": f"{left} AND `{OLD}` = 0",
-            "updated": f"{left} AND `{OLD}` > 0 AND {changed}",
-            "deleted": f"NOT ({left}) AND `{OLD}` > 0",
-        },
-        properties,
-        order=key,
-        after=after,
-    )
-    return Applied(counts["inserted"], counts["updated"], counts["deleted"])
+    columns = [*key, *updates]
+    return rewritten(lake, extent, merged, key, columns, properties, keep_empty=keep_empty, after=after)
 
 
 def replace_groups(
@@ -74,29 +59,58 @@ def replace_groups(
     *,
     keep_empty: bool,
     after: int | None = None,
-) -> None:
+) -> Applied:
     """V' = (V ▷ V_new) ⊎ V_new: the rows of `source` take the place of those with the same key."""
-    names = [exp.Column(this=ident(c)) for c in columns]
-    fresh: exp.Query = exp.select(*names).from_(source.copy())
-    if not keep_empty:
-        fresh = (
-            exp.select(*names)
-            .from_(source.copy())
-            .where(exp.GT(this=exp.Column(this=ident(COUNT)), expression=exp.Literal.number(0)))
-        )
-    if key:
-        same = exp.select(exp.Literal.number(1)).from_(exp.alias_(source.copy(), SOURCE, table=True, quoted=True))
-        stays = exp.Not(this=exp.Exists(this=same.where(same_key(key, {}))))
-        rest = exp.select(*(column(TARGET, c) for c in columns)).from_(
-            exp.alias_(extent.tree(), TARGET, table=True, quoted=True)
-        )
-        fresh = exp.Union(this=rest.where(stays), expression=fresh, distinct=False)
-    lake.overwrite_small(extent, lake.run(fresh), properties, order=key, after=after)
+    here, there = (exp.alias_(t, n, table=True, quoted=True) for t, n in ((extent.tree(), TARGET), (source, SOURCE)))
+    same = same_key(key, {}) if key else exp.true()
+    missing = exp.Is(this=column(TARGET, COUNT), expression=exp.Null())
+    found = exp.If(this=missing, true=exp.Literal.number(0), false=exp.Literal.number(1))
+    fresh = exp.select(*(column(SOURCE, c) for c in columns), *marks(found, 1)).from_(there.copy())
+    fresh = fresh.join(here.copy(), on=same.copy(), join_type="left")
+    stays = exp.Not(this=exp.Exists(this=exp.select(exp.Literal.number(1)).from_(there).where(same)))
+    rest = exp.select(*(column(TARGET, c) for c in columns), *marks(1, 0)).from_(here).where(stays)
+    made = exp.Union(this=rest, expression=fresh, distinct=False)
+    return rewritten(lake, extent, made, key, columns, properties, keep_empty=keep_empty, after=after)
+
+
+def rewritten(
+    lake: Lake,
+    extent: TableRef,
+    made: exp.Query,
+    key: Sequence[str],
+    columns: Sequence[str],
+    properties: Mapping[str, str],
+    *,
+    keep_empty: bool,
+    after: int | None,
+) -> Applied:
+    """Write the groups that are left, with OLD and NEW, and count what came, changed and went."""
+    left = "true" if keep_empty else f"`{COUNT}` <> 0"
+    counts = lake.rewrite(
+        extent,
+        made,
+        columns,
+        left,
+        {
+            "inserted": f"{left} AND `{OLD}` = 0",
+            "updated": f"{left} AND `{OLD}` > 0 AND `{NEW}` > 0",
+            "deleted": f"NOT ({left}) AND `{OLD}` > 0",
+        },
+        properties,
+        order=key,
+        after=after,
+    )
+    return Applied(counts["inserted"], counts["updated"], counts["deleted"])
 
 
 def side(source: exp.Expr, columns: Sequence[str], *, old: int) -> exp.Select:
     origin = (
         exp.Subquery(this=source, alias=exp.TableAlias(this=ident("d"))) if isinstance(source, exp.Query) else source
     )
-    marks = [exp.alias_(exp.Literal.number(n), name, quoted=True) for name, n in ((OLD, old), (NEW, 1 - old))]
-    return exp.select(*(exp.Column(this=ident(c)) for c in columns), *marks).from_(origin.copy())
+    return exp.select(*(exp.Column(this=ident(c)) for c in columns), *marks(old, 1 - old)).from_(origin.copy())
+
+
+def marks(old: exp.Expr | int, new: int) -> list[exp.Expr]:
+    """OLD and NEW of a row."""
+    known = exp.Literal.number(old) if isinstance(old, int) else old
+    return [exp.alias_(e, n, quoted=True) for n, e in ((OLD, known), (NEW, exp.Literal.number(new)))]

@@ -68,10 +68,21 @@ def merged_states(
     return together([rest(old, at), changed, fresh], old.schema), applied
 
 
-def replaced_groups(old: pa.Table, groups: pa.Table, key: Sequence[str], *, keep_empty: bool) -> pa.Table:
+def replaced_groups(
+    old: pa.Table, groups: pa.Table, key: Sequence[str], *, keep_empty: bool
+) -> tuple[pa.Table, Applied]:
     """(V ▷ V_new) ⊎ V_new: `groups` take the place of the rows with the same key; a count of zero only deletes."""
+    at = places(old, groups, key)
     fresh = groups if keep_empty else counting(groups)
-    return together([rest(old, places(old, groups, key)), fresh], old.schema)
+    there, updated = int((at >= 0).sum()), counted_at(groups, at, keep_empty=keep_empty)
+    applied = Applied(fresh.num_rows - updated, updated, there - updated)
+    return together([rest(old, at), fresh], old.schema), applied
+
+
+def counted_at(groups: pa.Table, at: NDArray[np.int64], *, keep_empty: bool) -> int:
+    """How many groups take the place of a row."""
+    stays = np.ones(len(at), dtype=bool) if keep_empty else groups.column(COUNT).to_numpy() != 0
+    return int(((at >= 0) & stays).sum())
 
 
 def changed_rows(old: pa.Table, change: pa.Table, key: Sequence[str]) -> tuple[pa.Table, Applied]:

@@ -6,11 +6,12 @@ state never changes afterwards: an open tick below a committed one will never co
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, func, insert, select, text, update
+from sqlalchemy import ColumnElement, Connection, func, insert, select, text, update
 
 from rollview.catalog.leases import Lease, require_held
 from rollview.catalog.relations import relation_ids
@@ -186,12 +187,17 @@ class Ticks:
 
     def totals_of(self, table: str, since: int, upto: int) -> ChangeTotals:
         """The sums of `changes_of`, computed by the database."""
-        sums = (func.coalesce(func.sum(column), 0) for column in (change_rows.c.inserted, change_rows.c.deleted))
-        query = select(func.count(), *sums).where(_in_span(change_rows.c.tick, since, upto))
+        return self.totals([table], since, upto)[table]
+
+    def totals(self, tables: Collection[str], since: int, upto: int) -> dict[str, ChangeTotals]:
+        """The same of several tables, by the names as given."""
+        rows = change_rows.c
+        query = select(rows.relation_id, func.count(), func.sum(rows.inserted), func.sum(rows.deleted))
         with self._database.read() as connection:
-            relation_id = relation_ids(connection, [table])[table]
-            row: Row[int, int, int] = connection.execute(query.where(change_rows.c.relation_id == relation_id)).one()
-        return ChangeTotals(*(int(value) for value in row))
+            ids = relation_ids(connection, tables)
+            spanned = query.where(_in_span(rows.tick, since, upto), rows.relation_id.in_(ids.values()))
+            found = {i: ChangeTotals(*map(int, n)) for i, *n in connection.execute(spanned.group_by(rows.relation_id))}
+        return {name: found.get(number, ChangeTotals(0, 0, 0)) for name, number in ids.items()}
 
     def tick_at(self, moment: datetime) -> int:
         """The last tick committed at or before the moment; 0 where there is none."""

@@ -26,7 +26,7 @@ AGAIN = 20
 """recomputes in a row after which a refresh from changes is tried again: the changes may be others by then"""
 GUESSED, SEEN = 0.5, 0.1
 """seconds that a recompute must save, before and after one was seen: a little is no reason to give up the delta"""
-COLD = 2.0
+COLD, FIRST = 2.0, 1.5
 """so many times as long as a later recompute takes the creation of a view, and perhaps the first one"""
 LONG, NEAR = 1.0, 0.4
 """refreshes of so many seconds, and of such a share of the creation, make it worth to try a recompute"""
@@ -99,15 +99,15 @@ def estimate(work: Work, learned: Learned = Learned()) -> Estimate:  # noqa: B00
 def learn(incremental: Seen, recompute: Seen, created: Seen, *, again: bool = False) -> Learned:
     """The best of the last few counts, because the first refreshes of a session are slow for reasons of their own; and
     only if both strategies have been seen, an incremental refresh twice: otherwise one of them would be judged by its
-    cold start alone, and so may the first recompute be. Refreshes from changes are what changes make them, so only the
-    last two count. Until there was a recompute, the creation of the view tells of it."""
+    cold start alone, and so may the first recompute be, which has a second chance. Refreshes from changes are what
+    changes make them, so only the last two count. Until there was a recompute, the creation of the view tells of it."""
     kept, whole, made = (ratios(seen) for seen in (incremental[:ENOUGH], recompute, created))
     if len(kept) < ENOUGH or not (whole or made):
         return Learned()
     if len(whole) >= ENOUGH:
         return Learned(min(kept), min(whole), known=True, again=again)
     if whole:
-        return Learned(min(kept), min(whole) / COLD, again=again)
+        return Learned(min(kept), min(whole) / FIRST, known=True, again=again)
     shortest = min(actual for _, actual in incremental[:ENOUGH] if actual)
     creation = min(actual for _, actual in created if actual)
     tries = shortest > LONG and shortest > NEAR * creation

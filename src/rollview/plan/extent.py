@@ -11,6 +11,7 @@ from sqlglot import exp
 from rollview.algebra import facts
 from rollview.algebra.relation import Aggregate, Filter, Generate, Project, Relation, Scan, Window, keep, walk
 from rollview.algebra.scalar import Scalar, col
+from rollview.deltas.change_table import Update
 from rollview.deltas.states import States, arguments_of, states_of
 from rollview.frontend.normalise import pull_up_projections
 from rollview.names import group_column, hidden_column, hidden_key, order_column
@@ -110,6 +111,17 @@ def extent_of(definition: Relation, output: Schema, tables: Tables, typer: Typer
         found = first_rows_extent(first, output, tables, typer) if first is not None else None
     extent = found or rows_extent(definition, output, tables)
     return replace(extent, solid=facts.never_null(extent.rows, tables) & set(extent.key))
+
+
+def holds(extent: Extent) -> bool:
+    """Is a change of the extent one whatever else is stored? Not where rows are kept in reserve: it holds as long as
+    the reserve's bound does."""
+    return extent.followed is extent.rows
+
+
+def adds_up(extent: Extent) -> bool:
+    """Do changes of a group's states add up? If not, a change is the group's row as it was, and as it is."""
+    return extent.states is None or all(s.update is Update.ADD for s in extent.states.all)
 
 
 def core(node: Relation) -> Relation:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rollview.algebra.relation import Filter, Relation, Scan, scans
 from rollview.deltas.signed import Signed, net
-from rollview.plan.extent import Kind
+from rollview.plan.extent import Kind, adds_up, holds
 from rollview.rules.aggregate import aggregate_change
 from rollview.rules.dispatch import Shapes, delta
 from rollview.rules.outer_change import outer_change
@@ -51,31 +51,32 @@ def maintain(
     bound: Bound | None = None,
     foreign_keys: bool = True,
     naive: bool = False,
+    stored: bool = False,
 ) -> Maintenance:
     """The change of the extent for the given changes of its base tables; `naive` re-derives whatever is affected.
 
-    `bound`: only rows up to there are stored (plan/reserve.py).
+    `bound`: only rows up to there are stored (plan/reserve.py). `stored`: the change is written down to be added to
+    others; so it deletes nothing that is not there, and a group whose states do not add up is replaced.
     """
     extent = view.extent
-    stored = extent.followed
+    rows_of = extent.followed
     if extent.reserve is not None and bound is not None:
-        stored = Filter(stored, extent.reserve.within(bound))
+        rows_of = Filter(rows_of, extent.reserve.within(bound))
     if extent.aggregate is not None and extent.states is not None:
         source = delta(extent.aggregate.source, shapes, base, foreign_keys=foreign_keys, naive=naive)
         if source.is_empty:
             return Maintenance(extent.kind, None, inserts_only=False)
-        grows, always = only_grows(view, source, shapes), naive or not extent.states.derived
+        grows, always = not stored and only_grows(view, source, shapes), naive or not extent.states.derived
         table = aggregate_change(extent.aggregate, extent.states, source, grows=grows, always=always)
-        rederives = always or (bool(extent.states.extremes) and not grows)
+        rederives = always or (bool(extent.states.extremes) and not grows) or (stored and not adds_up(extent))
         return Maintenance(extent.kind, table.relation, inserts_only=False, rederives=rederives, always=always)
-    counts = (
-        extent.followed is not extent.rows
-    )  # a change that may delete what is not there does not tell how many are left
-    gain = outer_change(stored, shapes, base) if extent.kind is Kind.KEYED and not naive and not counts else None
+    # A change that may delete what is not there does not add up, nor does it tell how many rows of a reserve are left.
+    may_miss = extent.kind is Kind.KEYED and not naive and not stored and holds(extent)
+    gain = outer_change(rows_of, shapes, base) if may_miss else None
     if gain is not None and gain.key & set(extent.key):
         change = gain.change()
         return Maintenance(extent.kind, net(Signed(change)), inserts_only=False, may_miss=True, gross=change)
-    rows = delta(stored, shapes, base, foreign_keys=foreign_keys, naive=naive)
+    rows = delta(rows_of, shapes, base, foreign_keys=foreign_keys, naive=naive)
     if rows.is_empty:
         return Maintenance(extent.kind, None, inserts_only=False)
     if extent.group_reserve is not None:

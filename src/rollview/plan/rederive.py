@@ -20,7 +20,6 @@ from sqlglot import exp
 from rollview.algebra.relation import (
     Aggregate,
     Filter,
-    Function,
     Measure,
     Project,
     Relation,
@@ -39,12 +38,9 @@ if TYPE_CHECKING:
     from rollview.deltas.states import StateColumn, States
     from rollview.plan.extent import Extent
 
-OLD = f"{PREFIX}old"
-"""1 if the group was in the view"""
-
 
 def settled(extent: Extent, near: Scalar | None = None, *, always: bool = False) -> Relation:
-    """The changed groups: their states as far as they are known, SUSPECT and OLD. `near` prunes the extent's files."""
+    """The changed groups: their states as far as they are known, and SUSPECT. `near` prunes the extent's files."""
     states = parts(extent)
     watched = () if always else states.extremes
     names = tuple(s.name for s in states.changing)
@@ -55,15 +51,13 @@ def settled(extent: Extent, near: Scalar | None = None, *, always: bool = False)
     nothing = tuple((g, Scalar(exp.null())) for g in gone)
     old = Project(
         matched(before, CHANGED, extent.key),
-        (*((n, col(n)) for n in (*extent.key, *names)), *nothing, (OLD, literal(1))),
+        (*((n, col(n)) for n in (*extent.key, *names)), *nothing),
     )
-    changed = Scan(CHANGED, plain((*extent.key, *names, *gone)))
-    new = Project(changed, (*((n, col(n)) for n in changed.names), (OLD, literal(0))))
+    new = Scan(CHANGED, plain((*extent.key, *names, *gone)))
     both = UnionAll((new, old), new.names)
     measures = (
         *(Measure(s.name, s.update.value, col(s.name)) for s in states.changing),
         *(Measure(lost(s.name), s.update.value, col(lost(s.name))) for s in watched),
-        Measure(OLD, Function.SUM, col(OLD)),
     )
     grouped = Aggregate(both, tuple((k, col(k)) for k in extent.key), measures, grouped=bool(extent.key))
     return Project(
@@ -72,7 +66,6 @@ def settled(extent: Extent, near: Scalar | None = None, *, always: bool = False)
             *((k, col(k)) for k in extent.key),
             *((s.name, known(s)) for s in states.changing),
             (SUSPECT, suspect(extent, watched)),
-            (OLD, col(OLD)),
         ),
     )
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rollview.algebra.relation import OuterJoin, Relation, keep, walk
+from rollview.algebra.relation import Relation, keep
 from rollview.algebra.scalar import col
-from rollview.deltas.change_table import Update
 from rollview.deltas.signed import net
 from rollview.names import COUNT, TICK
+from rollview.plan.extent import adds_up, holds
 from rollview.rules.aggregate import aggregate_change
 from rollview.rules.dispatch import Shapes
 from rollview.rules.timed import is_timed, timed_delta
@@ -35,22 +35,13 @@ class Timing:
 
 def timing(view: CompiledView, views: Container[str] = ()) -> Timing:
     """`views` are the relations that are views themselves: between their own stops nothing is known of them."""
-    if not additive(view.extent):
+    if not holds(view.extent):
         return Timing("RV-NOT-PROPAGATED")
-    if not is_timed(summarised(view)):
+    if not adds_up(view.extent) or not is_timed(summarised(view)):
         return Timing("RV-STEPS-OPERATOR")
     if any(table in views for table in view.reads):
         return Timing("RV-STEPS-VIEW")
     return Timing()
-
-
-def additive(extent: Extent) -> bool:
-    """Does the sum of two changes of the extent carry it as far as both, one after the other?"""
-    if extent.states is not None:
-        return all(s.update is Update.ADD for s in extent.states.all)
-    if extent.followed is not extent.rows:  # changes hold as long as their bound does
-        return False
-    return not any(isinstance(n, OuterJoin) for n in walk(extent.rows))  # whose changes may delete what is not there
 
 
 def delta_columns(extent: Extent) -> tuple[str, ...]:

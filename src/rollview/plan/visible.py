@@ -76,6 +76,12 @@ def difference(extent: Extent, old: Relation, new: Relation) -> Relation:
     return UnionAll(sides, (*extent.reader.names, COUNT))
 
 
+def whole_delta(extent: Extent) -> Relation:
+    """Δ of the visible rows from all stored rows before and after, for readers that see rows beside each other."""
+    before, after = (Scan(EXTENT, plain(extent.columns), at) for at in (State.BEFORE, State.AFTER))
+    return net(Signed(difference(extent, before, after)))
+
+
 def changed_rows(extent: Extent, before: Relation | None = None) -> Relation:
     """The stored rows, or some of them, after a signed change."""
     before = Scan(EXTENT, plain(extent.columns), State.BEFORE) if before is None else before

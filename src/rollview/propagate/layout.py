@@ -18,11 +18,12 @@ from sqlglot import exp
 
 from rollview.algebra.schema import Column, Schema
 from rollview.capture.net import counted, row_codes
-from rollview.names import COUNT, PREFIX, TICK
+from rollview.names import COUNT, PREFIX, SIZE, TICK
 from rollview.plan.emit import ident
-from rollview.plan.extent import Kind
+from rollview.plan.extent import Extent, Kind, adds_up
+from rollview.plan.images import image_columns
 
-CODE = f"{PREFIX}code"
+CODE, PLACE = f"{PREFIX}code", f"{PREFIX}place"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,22 @@ class Layout:
     key: tuple[str, ...]
     columns: Schema
 
+    @classmethod
+    def for_extent(cls, extent: Extent, columns: Schema) -> Self:
+        """The layout for the changes of an extent whose stored columns are given."""
+        if adds_up(extent):
+            return cls(extent.kind, extent.key, columns)
+        called = image_columns(tuple(c.name for c in columns))
+        return cls(Kind.KEYED, extent.key, tuple(Column(n, c.type) for n, c in zip(called, columns, strict=True)))
+
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(c.name for c in self.columns)
+
+    @property
+    def images(self) -> bool:
+        """Are these rows the groups of an aggregate, as they were and as they are (plan/images.py)?"""
+        return SIZE in self.names
 
     @property
     def keeps_states(self) -> bool:
@@ -90,6 +104,17 @@ class Layout:
             moved |= pc.not_equal(pc.sign(total), 0).to_numpy()
         return pa.table(found).select(list(self.names)).filter(pa.array(moved))
 
+    def groups(self, rows: pa.Table) -> pa.Table:
+        """Net changes of groups as the rows that take their places; a count of zero where none does."""
+        gained = rows.column(COUNT).to_numpy() > 0
+        codes = row_codes(rows.select(list(self.key))) if self.key else np.zeros(rows.num_rows, dtype=np.int64)
+        order = np.lexsort((~gained, codes))
+        _, first = np.unique(codes[order], return_index=True)
+        taken = rows.take(pa.array(order[first]))
+        left = pc.if_else(pa.array(gained[order[first]]), taken.column(SIZE), 0)
+        place = taken.column_names.index(SIZE)
+        return taken.drop_columns([COUNT]).set_column(place, COUNT, left.cast(pa.int64()))
+
     # --- φ in Spark -----------------------------------------------------------------------------------
 
     def net_query(self, changes: exp.Query, sign: int = 1) -> exp.Select:
@@ -120,12 +145,36 @@ class Layout:
             query.set("having", exp.Having(this=support) if self.key else None)
             return query
         one = exp.alias_(exp.cast(exp.Literal.number(1), "bigint"), COUNT, quoted=True)
-        here = exp.select(*(column(c) for c in self.names), one).from_(extent.copy())
+        here = exp.select(*self.logged(), one).from_(extent.copy())
         net = self.net_query(exp.Union(this=here, expression=moved, distinct=False))
+        if self.images:
+            source = exp.Subquery(this=net, alias=exp.TableAlias(this=ident("e")))
+            return exp.select(*self.stored()).from_(source)
         copies = exp.Anonymous(this="ARRAY_REPEAT", expressions=[exp.Literal.number(1), exp.cast(column(COUNT), "int")])
         repeated = exp.alias_(exp.Explode(this=copies), COUNT, quoted=True)
         source = exp.Subquery(this=net, alias=exp.TableAlias(this=ident("e")))
         return exp.select(*(column(c) for c in self.names), repeated).from_(source)
+
+    def logged(self) -> list[exp.Expr]:
+        """The extent's columns as changes call them, and back."""
+        return [exp.alias_(column(COUNT), SIZE, quoted=True) if n == SIZE else column(n) for n in self.names]
+
+    def stored(self) -> list[exp.Expr]:
+        return [exp.alias_(column(SIZE), COUNT, quoted=True) if n == SIZE else column(n) for n in self.names]
+
+    def groups_query(self, net: exp.Table) -> exp.Query:
+        """`groups` in Spark."""
+        order = exp.Order(expressions=[exp.Ordered(this=column(COUNT), desc=True)])
+        place = exp.Window(this=exp.RowNumber(), partition_by=[column(k) for k in self.key], order=order)
+        numbered = exp.select(*(column(n) for n in self.names), column(COUNT)).select(
+            exp.alias_(place, PLACE, quoted=True)
+        )
+        source = exp.Subquery(this=numbered.from_(net.copy()), alias=exp.TableAlias(this=ident("d")))
+        gained = exp.GT(this=column(COUNT), expression=exp.Literal.number(0))
+        left = exp.If(this=gained, true=column(SIZE), false=exp.Literal.number(0))
+        shown = [exp.alias_(left, COUNT, quoted=True) if n == SIZE else column(n) for n in self.names]
+        first = exp.EQ(this=column(PLACE), expression=exp.Literal.number(1))
+        return exp.select(*shown).from_(source).where(first)
 
 
 def signed(changes: exp.Query, kept: Sequence[str], states: Sequence[str], sign: int) -> exp.Select:

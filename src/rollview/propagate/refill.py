@@ -6,9 +6,10 @@ and then only for such groups.
 
 from __future__ import annotations
 
+from sqlglot import exp
+
 from rollview.change import Change
 from rollview.lake.lake import Lake
-from rollview.lake.refs import TableRef
 from rollview.lake.regions import KnownKeys
 from rollview.names import COUNT
 from rollview.plan.group_reserve import CROWDED, GroupReserve
@@ -21,7 +22,7 @@ from rollview.propagate.versioned import Versioned
 class Refill(Stages):
     """Turns the change of all rows over one span into that of the stored ones."""
 
-    def __init__(self, lake: Lake, versioned: Versioned, stored: TableRef, reserve: GroupReserve) -> None:
+    def __init__(self, lake: Lake, versioned: Versioned, stored: exp.Table, reserve: GroupReserve) -> None:
         super().__init__(lake, versioned, stored)
         self.reserve = reserve
 

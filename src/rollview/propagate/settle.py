@@ -10,14 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from rollview.change import Applied, Change
+from rollview.change import Change
 from rollview.lake.lake import Lake
-from rollview.lake.refs import TableRef
 from rollview.lake.regions import KnownKeys
-from rollview.names import COUNT
-from rollview.plan.emit import ident
 from rollview.plan.extent import Extent
-from rollview.plan.rederive import OLD, rederived, replaced, settled, suspects
+from rollview.plan.rederive import rederived, replaced, settled, suspects
 from rollview.plan.restrict import restrict
 from rollview.plan.stages import CHANGED, FRESH, SETTLED, SUSPECT, SUSPECTS
 from rollview.propagate.stages import REPLACED, Stages
@@ -27,26 +24,25 @@ from rollview.propagate.versioned import Versioned
 class Settle(Stages):
     """Turns the change table of one span into the new rows of the changed groups."""
 
-    def __init__(self, lake: Lake, versioned: Versioned, stored: TableRef, extent: Extent) -> None:
+    def __init__(self, lake: Lake, versioned: Versioned, stored: exp.Table, extent: Extent) -> None:
         super().__init__(lake, versioned, stored)
         self.extent = extent
 
-    def replaced(self, change: Change, sizes: dict[str, int], *, always: bool) -> tuple[Change, Applied]:
-        """The rows that replace all changed groups, and what that does to the view."""
+    def replaced(self, change: Change, sizes: dict[str, int], *, always: bool) -> Change:
+        """The rows that replace all changed groups."""
         self.bound[CHANGED] = change.name
         small = change.rows is not None
         known = self.stage(
             SETTLED, settled(self.extent, self.near(change.rows, self.extent.key), always=always), small=small
         )
         doubtful = self.suspects(known)
-        applied = self.applied(known)
         fresh = None
         if doubtful is not None:
             keys = KnownKeys(lambda table, state: doubtful.rows if table == SUSPECTS else None, sizes)
             fresh = self.stage(FRESH, restrict(self.versioned.clocked(rederived(self.extent)), keys), small=small)
         if known.rows is not None and (fresh is None or fresh.rows is not None):
-            return self.kept(REPLACED, self.together(known.rows, fresh.rows if fresh is not None else None)), applied
-        return self.stage(REPLACED, replaced(self.extent, fresh=fresh is not None), small=False), applied
+            return self.kept(REPLACED, self.together(known.rows, fresh.rows if fresh is not None else None))
+        return self.stage(REPLACED, replaced(self.extent, fresh=fresh is not None), small=False)
 
     def suspects(self, known: Change) -> Change | None:
         """The keys of the groups that must be re-derived; None if there are none."""
@@ -59,25 +55,6 @@ class Settle(Stages):
         doubtful = self.stage(SUSPECTS, suspects(self.extent), small=False)
         self.rederived = self.counted(doubtful)
         return doubtful if self.rederived else None
-
-    def applied(self, known: Change) -> Applied:
-        """How many groups come, change and go."""
-        flags = known.rows
-        if flags is None:
-            wanted = [exp.Column(this=ident(c)) for c in (COUNT, OLD)]
-            number = exp.alias_(exp.Count(this=exp.Star()), "groups")
-            gone = exp.alias_(exp.EQ(this=wanted[0], expression=exp.Literal.number(0)), "gone")
-            query = exp.select(gone, wanted[1], number).from_(known.name.copy()).group_by("1", "2")
-            found = {(r["gone"], r[OLD]): r["groups"] for r in self.lake.fetch(query).to_pylist()}
-        else:
-            gone = pc.equal(flags.column(COUNT), 0)
-            table = (
-                pa.table({"gone": gone, OLD: flags.column(OLD)}).group_by(["gone", OLD]).aggregate([([], "count_all")])
-            )
-            found = {(r["gone"], r[OLD]): r["count_all"] for r in table.to_pylist()}
-        if not self.extent.key:
-            return Applied(0, 1, 0)
-        return Applied(found.get((False, 0), 0), found.get((False, 1), 0), found.get((True, 1), 0))
 
     def together(self, known: pa.Table, fresh: pa.Table | None) -> pa.Table:
         """`replaced` on the driver."""

@@ -11,7 +11,6 @@ from rollview.algebra.relation import Relation, Scan
 from rollview.algebra.scalar import Scalar, conjunction
 from rollview.change import Change
 from rollview.lake.lake import Lake
-from rollview.lake.refs import TableRef
 from rollview.lake.regions import regions
 from rollview.plan.emit import emit, ident
 from rollview.plan.stages import EXTENT
@@ -23,11 +22,11 @@ REPLACED = "__replaced"
 class Stages:
     """Each is kept under a name by which the next may scan it, beside the extent and the tables of the span."""
 
-    def __init__(self, lake: Lake, versioned: Versioned, stored: TableRef) -> None:
+    def __init__(self, lake: Lake, versioned: Versioned, stored: exp.Table) -> None:
         self.lake = lake
         self.versioned = versioned
         self.states = versioned.states
-        self.bound: dict[str, exp.Table] = {EXTENT: stored.tree()}
+        self.bound: dict[str, exp.Table] = {EXTENT: stored}
         self.rederived = 0
         """groups that were derived from the base tables"""
 

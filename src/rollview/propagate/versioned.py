@@ -26,11 +26,12 @@ from rollview.limits import USUAL, Limits
 from rollview.names import CLOCK, COUNT, TICK, delta_view
 from rollview.plan.compile import CompiledView
 from rollview.plan.emit import emit, ident, table
+from rollview.plan.images import seen
 from rollview.plan.merge import column
 from rollview.plan.region import Region
 from rollview.plan.restrict import restrict
 from rollview.plan.stages import CHANGED, waypoint
-from rollview.plan.visible import view_delta
+from rollview.plan.visible import view_delta, whole_delta
 from rollview.plan.waypoints import passed, waypoints
 from rollview.propagate.layout import elementary
 from rollview.propagate.log_rows import log_rows
@@ -132,7 +133,10 @@ class Versioned:
         if stored.name == CLOCK:
             return self.moved_clock(stored, columns, inserted + deleted)
         keyed = stored.base.key is not None
-        if ViewDelta(self.lake, self.control, stored).keeps_states:
+        view = ViewDelta(self.lake, self.control, stored)
+        if view.kept and view.layout.images:
+            return self.imaged(stored, columns, inserted)
+        if view.keeps_states:
             return self.derived(stored, columns, inserted)
         if inserted + deleted > self.small_rows:
             shape = Shape(inserted > 0, deleted > 0, keyed and inserted > 0 and deleted > 0)
@@ -155,6 +159,24 @@ class Versioned:
         before, after = (reading_at(self.control, t).row.select(columns) for t in (self.span.since, self.span.upto))
         rows = pa.concat_tables([before, after]).append_column(COUNT, pa.array([-1, 1], pa.int64()))
         return self.bind_small(stored, net(rows), logged)
+
+    def imaged(self, view: Stored, columns: list[str], logged: int) -> Delta:
+        """What readers of groups that are replaced saw change."""
+        compiled = self.compiled(view)
+        assert compiled is not None
+        delta = ViewDelta(self.lake, self.control, view)
+        since, upto = self.span.since, self.span.upto
+        if compiled.extent.reads_all:
+            before, after = (self.states.extent_at(view, t) for t in (since, upto))
+            query = emit(whole_delta(compiled.extent), lambda s: (before if s.at is State.BEFORE else after).copy())
+        else:
+            moved: pa.Table | exp.Query = delta.layout.net_query(delta.query(since, upto))
+            if logged <= self.small_rows:
+                moved = delta.layout.net(delta.rows(since, upto))
+            changed = self.states.keep(delta_view(view.name, CHANGED), moved)
+            query = emit(seen(compiled.extent).relation, lambda _: changed.copy())
+        rows = elementary(self.lake.fetch(query)).select([*columns, COUNT])
+        return self.bind_small(view, net(rows), logged)
 
     def derived(self, view: Stored, columns: list[str], logged: int) -> Delta:
         """What readers of an aggregate saw change: its groups before the span and after it, where a state moved."""

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp
 
 from rollview.catalog import ControlStore, Step
@@ -125,6 +126,11 @@ class ViewDelta:
     def count(self, since: int, upto: int) -> int:
         """At most how many rows the span has."""
         return self.lake.rows_in(self.view.log, span(TICK, since, upto))
+
+    def moments(self, since: int, upto: int) -> list[int]:
+        """The ticks in a span at which something changed."""
+        ticks = self.lake.scan(self.view.log, span(TICK, since, upto), [TICK]).column(TICK)
+        return sorted(pc.unique(ticks).to_pylist())
 
     def rows(self, since: int, upto: int) -> pa.Table:
         names = [c.name for c in self.layout.delta]

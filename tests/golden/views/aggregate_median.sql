@@ -60,30 +60,26 @@ SELECT
   `q_2`.`__count` AS `__count`,
   `q_2`.`__n_sum_price` AS `__n_sum_price`,
   `q_2`.`__sum_sum_price` AS `__sum_sum_price`,
-  NOT `q_2`.`__count` = 0 AS `__suspect`,
-  `q_2`.`__old` AS `__old`
+  NOT `q_2`.`__count` = 0 AS `__suspect`
 FROM (
   SELECT
     `q`.`city_2` AS `city_2`,
     SUM(`q`.`__count`) AS `__count`,
     SUM(`q`.`__n_sum_price`) AS `__n_sum_price`,
-    SUM(`q`.`__sum_sum_price`) AS `__sum_sum_price`,
-    SUM(`q`.`__old`) AS `__old`
+    SUM(`q`.`__sum_sum_price`) AS `__sum_sum_price`
   FROM (
     SELECT
       `__changed`.`city_2` AS `city_2`,
       `__changed`.`__count` AS `__count`,
       `__changed`.`__n_sum_price` AS `__n_sum_price`,
-      `__changed`.`__sum_sum_price` AS `__sum_sum_price`,
-      0 AS `__old`
+      `__changed`.`__sum_sum_price` AS `__sum_sum_price`
     FROM `after`.`__changed` AS `__changed`
     UNION ALL
     SELECT
       `__extent`.`city_2` AS `city_2`,
       `__extent`.`__count` AS `__count`,
       `__extent`.`__n_sum_price` AS `__n_sum_price`,
-      `__extent`.`__sum_sum_price` AS `__sum_sum_price`,
-      1 AS `__old`
+      `__extent`.`__sum_sum_price` AS `__sum_sum_price`
     FROM `__extent` AS `__extent`
     LEFT SEMI JOIN `after`.`__changed` AS `__changed_2`
       ON `__extent`.`city_2` IS NOT DISTINCT FROM `__changed_2`.`city_2`

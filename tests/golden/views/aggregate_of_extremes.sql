@@ -76,8 +76,7 @@ SELECT
     NOT `q_2`.`__n_min_price` = 0
     AND `q_2`.`__lost__max_max_price` = `q_2`.`__max_max_price`,
     FALSE
-  ) AS `__suspect`,
-  `q_2`.`__old` AS `__old`
+  ) AS `__suspect`
 FROM (
   SELECT
     `q`.`store_2` AS `store_2`,
@@ -86,8 +85,7 @@ FROM (
     MIN(`q`.`__min_min_price`) AS `__min_min_price`,
     MAX(`q`.`__max_max_price`) AS `__max_max_price`,
     MIN(`q`.`__lost__min_min_price`) AS `__lost__min_min_price`,
-    MAX(`q`.`__lost__max_max_price`) AS `__lost__max_max_price`,
-    SUM(`q`.`__old`) AS `__old`
+    MAX(`q`.`__lost__max_max_price`) AS `__lost__max_max_price`
   FROM (
     SELECT
       `__changed`.`store_2` AS `store_2`,
@@ -96,8 +94,7 @@ FROM (
       `__changed`.`__min_min_price` AS `__min_min_price`,
       `__changed`.`__max_max_price` AS `__max_max_price`,
       `__changed`.`__lost__min_min_price` AS `__lost__min_min_price`,
-      `__changed`.`__lost__max_max_price` AS `__lost__max_max_price`,
-      0 AS `__old`
+      `__changed`.`__lost__max_max_price` AS `__lost__max_max_price`
     FROM `after`.`__changed` AS `__changed`
     UNION ALL
     SELECT
@@ -107,8 +104,7 @@ FROM (
       `__extent`.`__min_min_price` AS `__min_min_price`,
       `__extent`.`__max_max_price` AS `__max_max_price`,
       NULL AS `__lost__min_min_price`,
-      NULL AS `__lost__max_max_price`,
-      1 AS `__old`
+      NULL AS `__lost__max_max_price`
     FROM `__extent` AS `__extent`
     LEFT SEMI JOIN `after`.`__changed` AS `__changed_2`
       ON `__extent`.`store_2` IS NOT DISTINCT FROM `__changed_2`.`store_2`
