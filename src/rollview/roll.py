@@ -29,7 +29,6 @@ from rollview.plan.extent import adds_up
 from rollview.plan.maintain import Maintenance, maintain
 from rollview.plan.timing import maintain_timed, summarised, timing
 from rollview.propagate.asked import can_be_asked
-from rollview.propagate.imaging import imaged
 from rollview.propagate.intervals import Interval, Target
 from rollview.propagate.layout import elementary
 from rollview.propagate.observe import LakeObserver
@@ -38,6 +37,7 @@ from rollview.propagate.standing import relations_below, stands
 from rollview.propagate.states import PRESENT, versioned
 from rollview.propagate.timed import TimedVersioned
 from rollview.propagate.versioned import Span, Versioned
+from rollview.propagate.written import written
 from rollview.refresh import Refresh
 from rollview.report import Report
 from rollview.steps import reached
@@ -158,9 +158,9 @@ class Roll(Refresh):
                 known = source.known(self.sizes, self.limits.far_bytes)
                 with self.phase("compute"):
                     change = self.computed(plan, known, source)
-                if plan.rederives and (change.rows is None or change.rows.num_rows):
+                if (plan.rederives or plan.may_miss) and (change.rows is None or change.rows.num_rows):
                     with self.phase("settle"):
-                        change = self.replaced_groups(plan, change, source, span.since)
+                        change = self.written(plan, change, source, span.since)
                 rows = change.rows if change.rows is not None else self.lake.run(self.lake.select_all(change.name))
                 if not exact:
                     rows = self.stamped(rows, span.upto)
@@ -181,11 +181,14 @@ class Roll(Refresh):
         finally:
             source.close()
 
-    def replaced_groups(self, plan: Maintenance, change: Change, source: Versioned, since: int) -> Change:
-        """The changed groups as they are stored, or will be, at the start of the step, and as they are at its end."""
+    def written(self, plan: Maintenance, change: Change, source: Versioned, since: int) -> Change:
+        """A change that does not add up in a form that does, by the extent as it will be at the start of the step."""
         assert self.compiled is not None
         before = source.states.extent_at(self.view, since)
-        return imaged(self.lake, self.compiled.extent, self.settled(plan, change, source, before), before)
+        if plan.rederives:
+            change = self.settled(plan, change, source, before)
+        extent, replaced = self.compiled.extent, plan.rederives
+        return written(self.lake, extent, change, before, may_miss=plan.may_miss, replaced=replaced)
 
     def refuse_gaps(self, span: Span) -> None:
         """Changes of tables that were never captured, and views below that have gone elsewhere."""

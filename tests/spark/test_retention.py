@@ -105,4 +105,4 @@ def test_every_role_does_its_part(wh: Warehouse) -> None:
     Runner(wh, "apply", lag=0.01).run(rounds=1)
     assert all(tick == wh.tick for tick, _ in shown().values())
     assert all(wh.verify(name).ok for name in ("fast", "slow", "top"))
-    assert "RV-NOT-PROPAGATED" in str(wh.explain("top")), "when it stops, and why"
+    assert "RV-STEPS-OPERATOR" in str(wh.explain("top")), "where it stops, and why"

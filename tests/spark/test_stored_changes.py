@@ -55,19 +55,20 @@ def shop(path: Path, *names: str, limits: Limits = EXECUTORS["driver"]) -> Wareh
 
 @pytest.mark.parametrize("executor", EXECUTORS)
 def test_they_are_rolled_from_stop_to_stop_and_back(spark: SparkSession, tmp_path: Path, executor: str) -> None:
-    with shop(tmp_path, *VIEWS, limits=EXECUTORS[executor]) as wh:
+    views = list(VIEWS) if executor == "driver" else ["extremes", "extreme", "padded"]
+    with shop(tmp_path, *views, limits=EXECUTORS[executor]) as wh:
         start = wh.tick
-        busy(wh, 4)
+        busy(wh, 2)
         add_sales(wh, 900, price="0.01")  # a new least, which the last transaction takes away
         with wh.transaction() as tx:
             tx.delete("sales", where="price < 1 OR sale_id % 5 = 0")
-        for view in VIEWS:
+        for view in views:
             steps = wh.propagate(view, step=2)
             stops = [start, *(s.upto for s in steps)]
             right = by_tick({t: wh.snapshot(t).sql(VIEWS[view]) for t in stops})
             assert rows(wh, view) == right[start], "propagation writes no extent"
             assert by_tick({t: wh.table(view, at=t) for t in stops}) == right, view
-            for tick in (stops[2], stops[1], stops[-1], stops[0], stops[-1]):
+            for tick in (stops[1], stops[2], stops[0], stops[2]):
                 report = wh.apply(view, to=tick)
                 assert report.inserted + report.updated + report.deleted or right[tick] == right[report.since], view
                 assert rows(wh, view) == right[tick], (view, tick)

@@ -26,9 +26,9 @@ from rollview.plan.compile import CompiledView
 from rollview.plan.emit import emit
 from rollview.plan.stages import CHANGED
 from rollview.plan.visible import view_delta
-from rollview.propagate.imaging import imaged
 from rollview.propagate.layout import elementary
 from rollview.propagate.view_delta import ViewDelta
+from rollview.propagate.written import written
 from rollview.steps import reached
 
 
@@ -77,8 +77,7 @@ class ViewLog:
     ) -> None:
         """Enter the change; `replaced` if it holds the new rows of changed groups."""
         if self.delta.kept:
-            if self.delta.layout.images:
-                change = imaged(self.lake, view.extent, change, before)
+            change = written(self.lake, view.extent, change, before, may_miss=may_miss, replaced=replaced)
             self.delta.append(self.stamped(change, upto), Step(since, upto, exact=False))
             return
 

@@ -56,7 +56,7 @@ def maintain(
     """The change of the extent for the given changes of its base tables; `naive` re-derives whatever is affected.
 
     `bound`: only rows up to there are stored (plan/reserve.py). `stored`: the change is written down to be added to
-    others; so it deletes nothing that is not there, and a group whose states do not add up is replaced.
+    others; so a group whose states do not add up is replaced.
     """
     extent = view.extent
     rows_of = extent.followed
@@ -70,8 +70,8 @@ def maintain(
         table = aggregate_change(extent.aggregate, extent.states, source, grows=grows, always=always)
         rederives = always or (bool(extent.states.extremes) and not grows) or (stored and not adds_up(extent))
         return Maintenance(extent.kind, table.relation, inserts_only=False, rederives=rederives, always=always)
-    # A change that may delete what is not there does not add up, nor does it tell how many rows of a reserve are left.
-    may_miss = extent.kind is Kind.KEYED and not naive and not stored and holds(extent)
+    # A change that may delete what is not there does not tell how many rows of a reserve are left.
+    may_miss = extent.kind is Kind.KEYED and not naive and holds(extent)
     gain = outer_change(rows_of, shapes, base) if may_miss else None
     if gain is not None and gain.key & set(extent.key):
         change = gain.change()
