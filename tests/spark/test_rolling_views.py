@@ -180,3 +180,25 @@ def test_propagating_is_one_action_and_no_merge(
             wh.propagate("city_sales")
         assert len(actions) == 1 and counter.count in (1, 2, 3)
         assert wh._lake.commit(wh._stored("city_sales").extent) == before
+
+
+def test_changes_of_a_distinct_view_are_minimal(spark: SparkSession, tmp_path: Path) -> None:
+    """Definition 1.11: what is lost was there, what is gained was not, and nothing is both."""
+    with shop(tmp_path) as wh:
+        wh.create_view("pairs", "SELECT DISTINCT city, item_id FROM sales JOIN stores USING (store_id)")
+        start = wh.tick
+        with wh.transaction() as tx:
+            tx.insert("sales", [(100, 1, 0, "1.00"), (101, 1, 0, "2.00")])  # twice what may be there already
+        busy(wh, 4)
+        wh.propagate("pairs")
+        state = Counter(rows(wh, "pairs"))
+        changes = wh.changes("pairs", start).toArrow().to_pylist()
+        found = sorted((tuple(r.values()) for r in changes), key=lambda r: r[-1])
+        moved = Counter((*row, tick) for *row, _, tick in found)
+        assert found and set(moved.values()) == {1}
+        for *row, count, tick in found:
+            assert count == (-1 if state[tuple(row)] else 1), (row, tick)
+            state[tuple(row)] += count
+        wh.apply("pairs")
+        assert sorted(state.elements(), key=repr) == rows(wh, "pairs")
+        checked(wh, "pairs")
