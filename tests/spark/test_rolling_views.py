@@ -188,14 +188,18 @@ def test_changes_of_a_distinct_view_are_minimal(spark: SparkSession, tmp_path: P
         wh.create_view("pairs", "SELECT DISTINCT city, item_id FROM sales JOIN stores USING (store_id)")
         start = wh.tick
         with wh.transaction() as tx:
-            tx.insert("sales", [(100, 1, 0, "1.00"), (101, 1, 0, "2.00")])  # twice what may be there already
-        busy(wh, 4)
+            tx.insert("sales", [(100, 1, 0, "1.00"), (101, 1, 7, "2.00"), (102, 1, 7, "3.00")])  # one is there already
+        with wh.transaction() as tx:
+            tx.delete("sales", where="sale_id IN (100, 101)")  # each has others like it
+        with wh.transaction() as tx:
+            tx.delete("sales", where="sale_id = 102")
+            tx.update("stores", set={"city": "'Bari'"}, where="store_id = 2")  # store 3 is in Rome as well
         wh.propagate("pairs")
         state = Counter(rows(wh, "pairs"))
         changes = wh.changes("pairs", start).toArrow().to_pylist()
         found = sorted((tuple(r.values()) for r in changes), key=lambda r: r[-1])
         moved = Counter((*row, tick) for *row, _, tick in found)
-        assert found and set(moved.values()) == {1}
+        assert set(moved.values()) == {1} and {tick for *_, tick in found} == {start + 1, start + 3}
         for *row, count, tick in found:
             assert count == (-1 if state[tuple(row)] else 1), (row, tick)
             state[tuple(row)] += count
