@@ -18,7 +18,7 @@ REASONS: dict[str, str] = {
     "RV-ICEBERG-METADATA": "the metadata of the attached table cannot be understood",
     "RV-ICEBERG-TYPE": "this type of an attached table is not captured yet",
     "RV-JOIN": "this kind of join is not maintained from changes yet",
-    "RV-LATERAL": "LATERAL subqueries are maintained where they are a join: no DISTINCT, LIMIT or aggregate inside",
+    "RV-LATERAL": "a lateral subquery is joined by an inner or a left join",
     "RV-NO-VIEW-DELTA": "the view delta is stored only for views that another view reads",
     "RV-NONDETERMINISTIC": "a function of chance or of the clock gives another value at another time; the clock "
     "may be compared with in WHERE (a time filter)",
@@ -46,7 +46,8 @@ REASONS: dict[str, str] = {
     "RV-STEPS-OPERATOR": "some operator of the view has no changes with ticks, so it stops where a step of propagation "
     "ends",
     "RV-STEPS-VIEW": "the view reads a view, so it stops where that one has stopped",
-    "RV-SUBQUERY": "this form of subquery is not maintained from changes yet",
+    "RV-SUBQUERY": "this form of subquery is not maintained from changes yet: IN whose NULL can be seen, a RIGHT or FULL "
+    "JOIN that depends on the query around it, one in HAVING that does not come down to a join",
     "RV-UNDEFINED": "an expression fails on rows that a change brings together though they are in no one state, such "
     "as a division by what was zero before: the view is recomputed",
     "RV-UNDETERMINED": "the rows of a group do not determine the value of this aggregate: it depends on their order",
@@ -57,6 +58,8 @@ REASONS: dict[str, str] = {
     "RV-UPSTREAM-RECOMPUTED": "a view below was recomputed, so there is no delta of it to go on from",
     "RV-QUALIFY": "Spark has no QUALIFY; rollview keeps such a view all the same, and verify recomputes it as rollview "
     "reads it",
+    "RV-LIMIT-INSIDE": "in a subquery that depends on the query around it Spark may lose the ORDER BY of a LIMIT, and "
+    "take other rows than the first; rollview keeps the first, and verify recomputes the view as rollview reads it",
     "RV-TIES": "ORDER BY leaves open which row comes first; it is completed by a key or by all columns, so that every "
     "refresh and every recompute choose the same rows",
     "RV-WINDOW-TIES": "the ORDER BY of this window leaves open which row comes first, and cannot be completed",

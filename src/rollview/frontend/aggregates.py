@@ -66,6 +66,10 @@ def over_nothing(measure: Measure) -> Literal["zero", "null", "something"]:
     return "zero" if call.name in ("count", "approx_count_distinct") else "null"
 
 
+def or_zero(measure: str) -> Scalar:
+    return Scalar(exp.Coalesce(this=col(measure).tree, expressions=[exp.Literal.number(0)]))
+
+
 def aggregate_call(tree: exp.Expr) -> Call | None:
     """The tree as an aggregate call, if it is one."""
     call = Call.of(tree)

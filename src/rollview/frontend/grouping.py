@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rollview.algebra.relation import Aggregate, Function, Measure, Project, Relation
-from rollview.algebra.scalar import Scalar, col, operand
-from rollview.frontend.aggregates import aggregate_call, lower_call
+from rollview.algebra.relation import Aggregate, Function, Measure, OuterJoin, Project, Relation
+from rollview.algebra.scalar import Scalar, col, conjunction, equal, literal, operand
+from rollview.frontend.aggregates import aggregate_call, lower_call, or_zero, over_nothing
 from rollview.frontend.grouping_sets import grouping, masked, repeated, sets_of, unit
 from rollview.frontend.refuse import bad, not_yet, place_of
-from rollview.frontend.scalars import LARGEST, Scalars, has_aggregate, too_large
+from rollview.frontend.scalars import LARGEST, Scalars, found_in, has_aggregate, is_aggregate, too_large
 from rollview.frontend.scope import Allocator, Lowered, Scope, Visible, is_named, marked, name_of
 
 if TYPE_CHECKING:
@@ -34,6 +34,10 @@ class Grouping:
         self.sets: list[set[str]] | None = None
         """the names of the keys in each grouping set, if there are several"""
         self.set_number = self.set_of_row = ""
+        self.known: tuple[str, ...] = ()
+        """the keys of a dependent query, as the groups have them"""
+        self.over_nothing = False
+        """may a group have no rows?"""
         self.measures: dict[tuple[Function, str], Measure] = {}
 
     def key(self, tree: exp.Expr) -> str:
@@ -44,6 +48,13 @@ class Grouping:
         self.sets = [{self.key(tree) for tree in found} for found in sets]
         self.set_of_row, self.set_number = (self.allocator.name("grouping_set") for _ in range(2))
 
+    def within(self, keys: tuple[str, ...]) -> None:
+        """Groups of a dependent query lie within the keys."""
+        self.over_nothing = bool(keys) and self.sets is None and not self.keys
+        self.known = tuple(self.add_key(col(k)) for k in keys)
+        for names in self.sets or ():
+            names.update(self.known)
+
     def add_key(self, scalar: Scalar, stem: str = "k") -> str:
         """The name of the key; an expression is a key only once."""
         for name, known in self.keys:
@@ -52,7 +63,11 @@ class Grouping:
         self.keys.append((self.allocator.name(stem), scalar))
         return self.keys[-1][0]
 
-    def aggregate(self) -> Aggregate:
+    def aggregate(self, node: exp.Expr | None = None) -> Aggregate:
+        """The groups. Those of a subquery (`node`) may not aggregate columns of the query around it."""
+        for measure in self.measures.values():
+            if measure.argument is not None and not measure.argument.columns <= set(self.scope.relation.names):
+                raise not_yet("an aggregate over columns of the query around it", "RV-SUBQUERY", node)
         measures = tuple(self.measures.values())
         if not self.keys and not measures:  # HAVING alone: one group, of which nothing is asked
             measures = (Measure(self.allocator.name("count"), Function.COUNT),)
@@ -81,7 +96,25 @@ class Grouping:
 
     def above(self, tree: exp.Expr) -> Scalar:
         """An expression over keys and measures."""
-        return Scalar(self.replace(tree))
+        found = Scalar(self.replace(tree))
+        return self.without_rows(found, tree) if self.over_nothing else found
+
+    def without_rows(self, value: Scalar, tree: exp.Expr) -> Scalar:
+        """The expression where a group without rows has NULL for every measure."""
+        met = [m for m in self.measures.values() if m.name in value.columns]
+        if any(over_nothing(m) == "something" for m in met):
+            raise not_yet("an aggregate that is not NULL over no rows, in a correlated subquery", "RV-SUBQUERY", tree)
+        return value.substitute({m.name: or_zero(m.name) for m in met if over_nothing(m) == "zero"})
+
+    def groups(self) -> Relation:
+        """All groups; of a dependent query without GROUP BY one for each value of its keys, also without rows."""
+        found = self.aggregate()
+        if not self.over_nothing or self.scope.known is None:
+            return found
+        values, names = self.scope.known()
+        tests = [equal(col(v), col(k)) for v, k in zip(names, self.known, strict=True)]
+        self.known = names
+        return OuterJoin(values, found, conjunction(tests) or literal(True))
 
     def replace(self, tree: exp.Expr) -> exp.Expr:
         call = aggregate_call(tree)
@@ -129,8 +162,52 @@ Having = Callable[[exp.Expr, Callable[[exp.Expr], Scalar]], list[Callable[[Relat
 """A condition, and how to lower its expressions, to what must be done to the relation that it is put on."""
 
 
-Mark = Callable[[exp.Expr, Callable[[exp.Expr], Scalar]], tuple[exp.Expr, list[Callable[[Relation], Relation]]]]
-"""The same for an output: the expression with columns for its subqueries, and how the relation gets these columns."""
+Marked = tuple[exp.Expr, list[Callable[[Relation], Relation]]]
+"""An expression with columns for its subqueries, and how the relation gets these columns."""
+Mark = Callable[[exp.Expr, Callable[[exp.Expr], Scalar], Scope | None], Marked]
+"""Makes it of an expression, of how its parts are lowered, and of the rows that it is put on, if they are known."""
+
+
+class Below:
+    """Subqueries in what is grouped by, and inside aggregates, are columns of the rows that are grouped."""
+
+    def __init__(self, scope: Scope, lower: Callable[[exp.Expr], Scalar], mark: Mark) -> None:
+        self.scope = scope
+        self.lower = lower
+        self.mark = mark
+        self.keys: list[tuple[exp.Expr, exp.Expr]] = []
+
+    def column(self, tree: exp.Expr) -> exp.Expr:
+        rewritten, steps = self.mark(exp.Alias(this=tree.copy()), self.lower, self.scope)
+        for step in steps:
+            self.scope.relation = step(self.scope.relation)
+        made: exp.Expr = rewritten.this
+        return made
+
+    def key(self, tree: exp.Expr) -> exp.Expr:
+        if not found_in(tree):
+            return tree
+        known = next((column for key, column in self.keys if key == tree), None)
+        if known is None:
+            self.keys.append((tree, known := self.column(tree)))
+        return known
+
+    def put(self, tree: exp.Expr) -> exp.Expr:
+        """An expression over the groups, with these columns in it."""
+        if not found_in(tree):
+            return tree
+
+        def replace(node: exp.Expr) -> exp.Expr:
+            known = next((column for key, column in self.keys if key == node), None)
+            if known is not None:
+                return known.copy()
+            if is_aggregate(node):
+                for argument in list(node.iter_expressions()):
+                    if found_in(argument):
+                        argument.replace(self.column(argument))
+            return node
+
+        return tree.transform(replace)
 
 
 def lower_grouping(
@@ -146,28 +223,34 @@ def lower_grouping(
     items = select_items(node, scope)
     group = node.args.get("group")
     sets = sets_of(group) if group is not None and not group.args.get("all") else None
+    below = Below(scope, lambda part: scalars.lower(part, scope), mark)
     if sets is None:
         for tree in group_expressions(group, items, scope):
-            grouped.key(tree)
+            grouped.key(below.key(tree))
     else:
-        grouped.grouping_sets([[group_expression(tree, items, scope) for tree in found] for found in sets])
+        named_sets = [[group_expression(tree, items, scope) for tree in found] for found in sets]
+        grouped.grouping_sets([[below.key(tree) for tree in found] for found in named_sets])
+    items = [(name, below.put(tree)) for name, tree in items]
+    grouped.within(scope.keys)
     steps: list[Callable[[Relation], Relation]] = []
     outputs = []
     for name, tree in items:
-        rewritten, found = mark(tree, grouped.above)
+        rewritten, found = mark(tree, grouped.above, None)
         outputs.append((name, grouped.above(rewritten)))
         steps += found
     having = node.args.get("having")
     if having is not None:
-        steps += restrict(aliases_replaced(having.this, dict(items), scope), grouped.above)
-    relation: Relation = grouped.aggregate()
+        steps += restrict(below.put(aliases_replaced(having.this, dict(items), scope)), grouped.above)
+    relation = grouped.groups()
     for step in steps:
         relation = step(relation)
     named = [
         (Visible(name, allocator.name(name), is_named(item)), e)
         for item, (name, e) in zip(node.expressions, outputs, strict=True)
     ]
-    return Lowered(Project(relation, tuple((v.unique, e) for v, e in named)), tuple(v for v, _ in named))
+    keys = tuple((k, col(k)) for k in grouped.known)
+    shown = Project(relation, (*((v.unique, e) for v, e in named), *keys))
+    return Lowered(shown, tuple(v for v, _ in named), grouped.known)
 
 
 def select_items(node: exp.Select, scope: Scope) -> list[tuple[str, exp.Expr]]:
@@ -226,4 +309,5 @@ def aliases_replaced(tree: exp.Expr, aliases: Mapping[str, exp.Expr], scope: Sco
             return operand(known[part.name.lower()])
         return part
 
-    return tree.transform(replace).unnest()
+    found = tree.transform(replace)
+    return found if isinstance(found, exp.Subquery) else found.unnest()

@@ -60,7 +60,9 @@ def element_sets(tree: exp.Expr) -> list[GroupingSet]:
 
 
 def unit(tree: exp.Expr) -> GroupingSet:
-    return tuple(tree.expressions) if isinstance(tree, exp.Tuple) else (tree.unnest(),)
+    if isinstance(tree, exp.Tuple):
+        return tuple(tree.expressions)
+    return (tree if isinstance(tree, exp.Subquery) else tree.unnest(),)
 
 
 def rollup(units: Sequence[GroupingSet]) -> list[GroupingSet]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from rollview.algebra.relation import AntiJoin, Filter, Join, OuterJoin, Project, SemiJoin
-from rollview.algebra.scalar import Scalar, col, conjunction, literal
+from rollview.algebra.scalar import Scalar, col, conjunction, equal, literal
 from rollview.frontend.refuse import bad, not_yet
 from rollview.frontend.scalars import ands
 from rollview.frontend.scope import Scope, Visible
@@ -53,9 +53,9 @@ def lower_join(
     refuse_shared_aliases(scope, right, join)
     names = join.args.get("using") or (common(scope, right) if join.method else ())
     using = [paired(name, scope, right) for name in names]
-    both = Scope(scope.relation, list(scope.items), set(scope.hidden), list(scope.shown))
-    both.join(right)
-    predicate = conjunction(Scalar(exp.EQ(this=col(a).tree, expression=col(b).tree)) for a, b in using)
+    both = scope.beside(right)
+    same_keys = [equal(col(a), col(b)) for a, b in zip(scope.keys, right.keys, strict=False)]
+    equated = [Scalar(exp.EQ(this=col(a).tree, expression=col(b).tree)) for a, b in using]
     on = join.args.get("on")
     timely: list[exp.Expr] = []
     if on is not None:
@@ -63,7 +63,8 @@ def lower_join(
         if kind == INNER:
             timely = [p for p in plain if reads_clock(p)]
             plain = [p for p in plain if not reads_clock(p)]
-        predicate = conjunction(lower(p, both) for p in plain)
+        equated = [lower(p, both) for p in plain]
+    predicate = conjunction([*same_keys, *equated])
     if kind in (SEMI, ANTI):
         node = SemiJoin if kind == SEMI else AntiJoin
         scope.relation = node(scope.relation, right.relation, predicate or literal(True))
@@ -76,6 +77,7 @@ def lower_join(
     else:
         scope.relation = OuterJoin(scope.relation, right.relation, predicate or literal(True), *KEEPS[kind])
     scope.join(right)
+    scope.keys = scope.keys or right.keys
     merge(scope, using, kind, allocator)
 
 
@@ -90,7 +92,7 @@ def merge(scope: Scope, using: Sequence[tuple[str, str]], kind: str, allocator: 
         merged = Visible(shown.name, allocator.name(shown.name))
         whole.append((merged.unique, Scalar(exp.Coalesce(this=col(a).tree, expressions=[col(b).tree]))))
         scope.merge(a, b)
-        scope.replace(a, merged)
+        scope.exchange(a, merged)
     if whole:
         kept = tuple((n, col(n)) for n in scope.relation.names)
         scope.relation = Project(scope.relation, (*kept, *whole))

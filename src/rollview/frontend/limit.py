@@ -6,6 +6,7 @@ are the rows whose row_number() is at most k; which of them are the first is set
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -64,15 +65,16 @@ class Asked:
         if self.windows.templates:
             assert isinstance(lowered.relation, Project)
             outputs = [e for _, e in lowered.relation.columns]
-            relation, outputs = self.windows.put_back(lowered.relation.source, outputs)
+            keys = [e for n, e in lowered.relation.columns if n in lowered.keys]
+            relation, outputs = self.windows.put_back(lowered.relation.source, outputs, keys)
             columns = tuple(zip(lowered.relation.names, outputs, strict=True))
-            lowered = Lowered(Project(relation, columns), lowered.columns)
+            lowered = replace(lowered, relation=Project(relation, columns))
         shown = len(lowered.columns) - len(self.hidden)
         self.keys = [c.unique for c in lowered.columns[shown:]]
         relation = lowered.relation
         if self.qualify is not None:
             relation = Filter(relation, col(self.keys.pop(0)))
-        return Lowered(relation, lowered.columns[:shown])
+        return replace(lowered, relation=relation, columns=lowered.columns[:shown])
 
     def order(self, lowered: Lowered) -> list[exp.Ordered] | None:
         """ORDER BY over the answered rows; None if only the outputs can tell."""
@@ -103,11 +105,13 @@ def first_rows(
     window = exp.Window(this=exp.Anonymous(this="row_number"), over="OVER")
     if order:
         window.set("order", exp.Order(expressions=order))
+    if lowered.keys:
+        window.set("partition_by", [col(k).tree.copy() for k in lowered.keys])
     tests: list[exp.Expr] = [exp.GT(this=col(place).tree, expression=exp.Literal.number(skipped))] if skipped else []
     if kept is not None:
         tests.append(exp.LTE(this=col(place).tree, expression=exp.Literal.number(skipped + kept)))
     relation = Window(lowered.relation, ((place, Scalar(window)),))
-    return Lowered(Filter(relation, Scalar(exp.and_(*tests))) if tests else lowered.relation, lowered.columns)
+    return replace(lowered, relation=Filter(relation, Scalar(exp.and_(*tests)))) if tests else lowered
 
 
 def resolved(ordered: exp.Ordered, lowered: Lowered, scope: Scope, scalars: Scalars) -> exp.Ordered:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,11 +10,13 @@ from sqlglot import exp
 
 from rollview.algebra.relation import Filter, Project, Relation, Scan
 from rollview.algebra.scalar import Scalar, col
-from rollview.errors import BrokenInvariant
+from rollview.errors import BadInput, BrokenInvariant
 from rollview.frontend import subqueries
+from rollview.frontend.dependent import Domain, check_join, from_clause
 from rollview.frontend.generators import Generators, column_list, is_generator, one_row
-from rollview.frontend.grouping import Having, Mark, lower_grouping
+from rollview.frontend.grouping import Having, Mark, Marked, lower_grouping
 from rollview.frontend.joins import INNER, kind_of, lower_join
+from rollview.frontend.lateral import lateral
 from rollview.frontend.limit import Asked, first_rows, is_limited
 from rollview.frontend.pivot import pivoted
 from rollview.frontend.refuse import bad, not_yet, words
@@ -24,7 +27,7 @@ from rollview.frontend.time_filters import refuse_elsewhere
 from rollview.names import CLOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from rollview.algebra.schema import BaseTable, Tables
     from rollview.frontend.typing import Typer
@@ -49,6 +52,16 @@ class Lowering:
         self.allocator = Allocator()
         self.generators = Generators(typer, self.scalars, self.allocator)
         self.notes: list[str] = []
+        self.domain: Domain | None = None
+        """the query around, for one that depends on it"""
+        self.inside = self
+        """lowers the queries of expressions, which may refer to the one around them"""
+
+    def within(self, domain: Domain) -> Lowering:
+        """The same for a query that depends on the one around it."""
+        found = copy(self)
+        found.domain = domain
+        return found
 
     def query(self, node: exp.Expr, ctes: Mapping[str, exp.Query]) -> Lowered:
         ctes = self.with_ctes(node, ctes)
@@ -112,6 +125,8 @@ class Lowering:
         lowered = asked.answered(self.all_rows(asked.query, ctes))
         if node.args.get("distinct"):
             lowered = distinct_rows(lowered, self.allocator)
+        if lowered.keys and node.args.get("order") and is_limited(node):
+            self.notes.append("RV-LIMIT-INSIDE")
         return first_rows(node, lowered, self.scalars, self.allocator, asked.order(lowered))
 
     def all_rows(self, node: exp.Select, ctes: Mapping[str, exp.Query]) -> Lowered:
@@ -121,20 +136,34 @@ class Lowering:
         if where is not None:
             if has_aggregate(where.this):
                 raise bad("an aggregate cannot stand in WHERE", "RV-AGGREGATE-IN-WHERE", where, "use HAVING")
-            for step in subqueries.where(self, where.this, scope, ctes):
+            for step in subqueries.where(self.inside, where.this, scope, ctes):
                 scope.relation = step(scope.relation)
         if is_grouping(node):
             return lower_grouping(
                 node, scope, self.scalars, self.allocator, self.tables, self.having(ctes), self.marks(ctes)
             )
-        relation, columns = self.select_list(subqueries.outputs_of(self, node, scope, ctes), scope)
-        return Lowered(Project(relation, tuple((c.unique, e) for c, e in columns)), tuple(c for c, _ in columns))
+        relation, columns = self.select_list(subqueries.outputs_of(self.inside, node, scope, ctes), scope)
+        keys = tuple((k, col(k)) for k in scope.keys)
+        shown = Project(relation, (*((c.unique, e) for c, e in columns), *keys))
+        return Lowered(shown, tuple(c for c, _ in columns), scope.keys)
+
+    def nested(self, query: exp.Expr, ctes: Mapping[str, exp.Query]) -> Lowered:
+        """A query in FROM; if it cannot be read apart from the one around a dependent query, it depends on it too."""
+        try:
+            return self.inside.query(query, ctes)
+        except BadInput as error:
+            if self.domain is None or error.code != "RV-UNKNOWN-COLUMN":
+                raise
+            return self.query(query, ctes)
 
     def having(self, ctes: Mapping[str, exp.Query]) -> Having:
-        return lambda tree, lower: subqueries.condition(self, tree, lower, ctes)
+        return lambda tree, lower: subqueries.condition(self.inside, tree, lower, ctes)
 
     def marks(self, ctes: Mapping[str, exp.Query]) -> Mark:
-        return lambda tree, lower: subqueries.Subqueries(self, lower, ctes).columns(tree)
+        def mark(tree: exp.Expr, lower: Callable[[exp.Expr], Scalar], around: Scope | None) -> Marked:
+            return subqueries.Subqueries(self.inside, lower, ctes, around).columns(tree)
+
+        return mark
 
     def select_list(self, node: exp.Select, scope: Scope) -> tuple[Relation, list[tuple[Visible, Scalar]]]:
         """The outputs, and the relation that they read: the scope's, or a generator's over it."""
@@ -155,12 +184,20 @@ class Lowering:
         return relation, result
 
     def from_clause(self, node: exp.Select, ctes: Mapping[str, exp.Query]) -> Scope:
+        return self.items(node, ctes) if self.domain is None else from_clause(self, self.domain, node, ctes)
+
+    def items(
+        self, node: exp.Select, ctes: Mapping[str, exp.Query], enter: Callable[[Scope], None] = lambda _: None
+    ) -> Scope:
+        """The items of FROM, joined; `enter` is called on the scope of the first."""
         clause = node.args.get("from_")
         if clause is None:
             return Scope.of(one_row(self.allocator), Named("", ()))
-        scope = self.joined(self.item(clause.this, ctes), node, ctes)
-        for lateral in node.args.get("laterals") or ():
-            self.generators.beside(lateral, scope)
+        first = self.item(clause.this, ctes)
+        enter(first)
+        scope = self.joined(first, node, ctes)
+        for view in node.args.get("laterals") or ():
+            self.generators.beside(view, scope)
         return scope
 
     def joined(self, scope: Scope, node: exp.Expr, ctes: Mapping[str, exp.Query]) -> Scope:
@@ -173,6 +210,8 @@ class Lowering:
         """One item of FROM with the joins inside it: ``a``, ``(SELECT …) a``, ``(a JOIN b ON …)``."""
         scope = self.bare_item(node, ctes)
         for pivot in node.args.get("pivots") or ():
+            if scope.keys:
+                raise not_yet("PIVOT of what depends on the query around it", "RV-PIVOT", pivot)
             scope = pivoted(self, scope, pivot)
         return self.joined(scope, node, ctes)
 
@@ -184,7 +223,7 @@ class Lowering:
         if isinstance(node, exp.Subquery):
             self.refuse_all_but(("this", "alias", "joins", "order", "pivots"), node)
             if not is_join_group(node):
-                return self.named(self.query(node.this, ctes), node)
+                return self.named(self.nested(node.this, ctes), node)
             if node.alias:
                 raise not_yet("an alias on a parenthesised join", "RV-FROM", node, "name the tables inside it")
             return self.item(node.this, ctes)
@@ -196,13 +235,13 @@ class Lowering:
         if not node.db and node.name.lower() in ctes:
             body = ctes[node.name.lower()]
             inner: Mapping[str, exp.Query] = body.meta.get("ctes", {})
-            lowered = self.query(body, inner)
+            lowered = self.nested(body, inner)
             return self.named(replace(lowered, columns=listed(lowered.columns, body.meta["columns"], body)), node)
         return self.base(node)
 
     def named(self, lowered: Lowered, item: exp.Expr) -> Scope:
         columns = listed(lowered.columns, column_list(item), item)
-        return Scope.of(lowered.relation, Named(item.alias_or_name, columns))
+        return Scope.of(lowered.relation, Named(item.alias_or_name, columns), lowered.keys)
 
     def base(self, node: exp.Table) -> Scope:
         found = self.find(node)
@@ -228,7 +267,7 @@ class Lowering:
     def join(self, scope: Scope, join: exp.Join, ctes: Mapping[str, exp.Query]) -> None:
         self.refuse_all_but(("this", "on", "using", "method", "side", "kind", "hint"), join)
         if isinstance(join.this, exp.Lateral) and isinstance(join.this.this, exp.Subquery):
-            subqueries.lateral(self, scope, join, ctes)
+            lateral(self.inside, scope, join, ctes)
             return
         if isinstance(join.this, exp.Lateral):
             if kind_of(join) != INNER:
@@ -237,7 +276,9 @@ class Lowering:
             if join.args.get("on") is not None:
                 scope.relation = Filter(scope.relation, self.scalars.lower(join.args["on"], scope))
             return
-        lower_join(scope, self.item(join.this, ctes), join, self.scalars.lower, self.allocator)
+        right = self.item(join.this, ctes)
+        check_join(scope, right, join)
+        lower_join(scope, right, join, self.scalars.lower, self.allocator)
 
     def refuse_all_but(self, understood: Collection[str], node: exp.Expr) -> None:
         """What is not understood is refused, never ignored; only the order of rows means nothing in a table."""

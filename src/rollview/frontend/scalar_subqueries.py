@@ -21,7 +21,7 @@ from sqlglot import exp
 from rollview.algebra import facts
 from rollview.algebra.relation import Aggregate, Function, Join, Measure, OuterJoin, Project, Relation
 from rollview.algebra.scalar import Scalar, col, conjunction, equal, operand
-from rollview.frontend.aggregates import over_nothing
+from rollview.errors import RollviewError
 from rollview.frontend.grouping import Grouping
 from rollview.frontend.refuse import bad, not_yet
 from rollview.frontend.scalars import is_grouping
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 ONE_GROUP = frozenset(["with_", "expressions", "from_", "joins", "laterals", "where", "having", "order", "hint"])
 """the parts of a SELECT that is one group"""
+DEPENDS = ("RV-UNKNOWN-COLUMN", "RV-SUBQUERY", "RV-LATERAL", "RV-NOT-GROUPED")
+"""what is said of a query that cannot be read apart from the one around it"""
 SEVERAL_ROWS = "a scalar subquery found more than one row"
 
 
@@ -56,7 +58,11 @@ def scalar_value(subqueries: Subqueries, steps: list[Step], node: exp.Subquery) 
     query = node.this.unnest()
     ctes = subqueries.lowering.with_ctes(query, subqueries.ctes)
     if isinstance(query, exp.Select) and is_one_group(query):
-        return of_one_group(subqueries, steps, query, ctes)
+        try:
+            return of_one_group(subqueries, steps, query, ctes)
+        except RollviewError as error:
+            if error.code not in DEPENDS or subqueries.around is None:
+                raise
     return of_one_row(subqueries, steps, node)
 
 
@@ -74,11 +80,9 @@ def of_one_group(subqueries: Subqueries, steps: list[Step], query: exp.Select, c
     having = query.args.get("having")
     if having is not None:
         value = Scalar(exp.Case().when(grouping.above(having.this).tree, value.tree))
-    measures = grouping.aggregate().measures
+    measures = grouping.aggregate(query).measures
     if correlated:
-        value = value.substitute({m.name: or_zero(m.name) for m in measures if over_nothing(m) == "zero"})
-        if any(over_nothing(m) == "something" for m in measures):
-            raise not_yet("an aggregate that is not NULL over no rows, in a correlated subquery", "RV-SUBQUERY", query)
+        value = grouping.without_rows(value, query)
     return attached(subqueries, steps, Group(scope.relation, tuple(correlated), measures), value, query)
 
 
@@ -176,7 +180,3 @@ def beyond(node: exp.Expr) -> Exception:
 
 def several_columns(number: int, node: exp.Expr) -> Exception:
     return bad(f"a scalar subquery has one column, not {number}", "RV-SUBQUERY-COLUMNS", node, "select one column")
-
-
-def or_zero(name: str) -> Scalar:
-    return Scalar(exp.Coalesce(this=col(name).tree, expressions=[exp.Literal.number(0)]))

@@ -140,6 +140,19 @@ def ands(tree: exp.Expr) -> list[exp.Expr]:
     return [p.unnest() for p in whole.flatten()] if isinstance(whole, exp.And) else [whole]
 
 
+def found_in(tree: exp.Expr) -> list[exp.Expr]:
+    """The outermost subqueries of an expression."""
+    return [n for n in tree.walk(bfs=False, prune=is_subquery) if is_subquery(n)]
+
+
+def is_subquery(node: exp.Expr) -> bool:
+    return is_predicate(node) or isinstance(node, exp.Subquery)
+
+
+def is_predicate(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Exists) or (isinstance(node, exp.In) and bool(node.args.get("query")))
+
+
 def has_aggregate(tree: exp.Expr) -> bool:
     return any(
         is_aggregate(n) for n in tree.walk(prune=lambda n: isinstance(n, exp.Query)) if not isinstance(n, exp.Query)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -60,6 +60,18 @@ class Lowered:
 
     relation: Relation
     columns: tuple[Visible, ...]
+    keys: tuple[str, ...] = ()
+    """what is known of the query around a dependent one (dependent.py): columns that nobody can name"""
+
+    @property
+    def whole(self) -> tuple[Visible, ...]:
+        """All columns; the keys are the last."""
+        return (*self.columns, *(Visible(k, k) for k in self.keys))
+
+    def over(self, relation: Relation, whole: tuple[Visible, ...]) -> Lowered:
+        """Another relation whose columns stand for these."""
+        shown = len(self.columns)
+        return Lowered(relation, whole[:shown], tuple(v.unique for v in whole[shown:]))
 
 
 @dataclass(slots=True)
@@ -76,10 +88,20 @@ class Scope:
     """earlier columns of the same SELECT list, which Spark lets later ones use"""
     outer: Callable[[exp.Column], Scalar] | None = None
     """the query around a subquery, which sees what is not found here"""
+    keys: tuple[str, ...] = ()
+    """as in `Lowered`"""
+    known: Callable[[], tuple[Relation, tuple[str, ...]]] | None = None
+    """makes the relation of all values that the keys may have, and its columns"""
 
     @classmethod
-    def of(cls, relation: Relation, item: Named) -> Scope:
-        return cls(relation, [item], shown=list(item.columns))
+    def of(cls, relation: Relation, item: Named, keys: tuple[str, ...] = ()) -> Scope:
+        return cls(relation, [item], shown=list(item.columns), keys=keys)
+
+    def beside(self, right: Scope) -> Scope:
+        """What a condition on both sees; this scope stays as it is."""
+        both = replace(self, items=list(self.items), hidden=set(self.hidden), shown=list(self.shown))
+        both.join(right)
+        return both
 
     def join(self, right: Scope) -> None:
         """The columns of both sides; the relation is left to the caller."""
@@ -93,7 +115,7 @@ class Scope:
         self.shown = first(left, [c for c in self.shown if c.unique != right])
         self.items = [Named(i.alias, tuple(first(left, first(right, i.columns)))) for i in self.items]
 
-    def replace(self, old: str, new: Visible) -> None:
+    def exchange(self, old: str, new: Visible) -> None:
         """Another column takes the place of one, which can still be named with its table."""
         self.hidden.add(old)
         self.shown = [new if c.unique == old else c for c in self.shown]

@@ -22,14 +22,14 @@ from rollview.frontend.scope import Allocator, Lowered, Visible
 def distinct_rows(lowered: Lowered, allocator: Allocator) -> Lowered:
     """δ(R): every row once."""
     columns = renamed(lowered, allocator)
-    keys = tuple((new.unique, col(old.unique)) for new, old in zip(columns, lowered.columns, strict=True))
-    return Lowered(Aggregate(lowered.relation, keys, ()), columns)
+    keys = tuple((new.unique, col(old.unique)) for new, old in zip(columns, lowered.whole, strict=True))
+    return lowered.over(Aggregate(lowered.relation, keys, ()), columns)
 
 
 def union_all(sides: list[Lowered], allocator: Allocator) -> Lowered:
     columns = renamed(sides[0], allocator)
-    inputs = tuple(keep(s.relation, tuple(c.unique for c in s.columns)) for s in sides)
-    return Lowered(UnionAll(inputs, tuple(c.unique for c in columns)), columns)
+    inputs = tuple(keep(s.relation, tuple(c.unique for c in s.whole)) for s in sides)
+    return sides[0].over(UnionAll(inputs, tuple(c.unique for c in columns)), columns)
 
 
 def counted(
@@ -39,7 +39,7 @@ def counted(
     tag = allocator.name("left")
     tagged = [(left, literal(1)), (right, Scalar(exp.cast(exp.null(), "int")))]
     inputs = tuple(
-        Project(s.relation, (*((c.unique, col(c.unique)) for c in s.columns), (tag, mark))) for s, mark in tagged
+        Project(s.relation, (*((c.unique, col(c.unique)) for c in s.whole), (tag, mark))) for s, mark in tagged
     )
     columns = renamed(left, allocator)
     both = UnionAll(inputs, (*(c.unique for c in columns), tag))
@@ -58,11 +58,11 @@ def counted(
         grouped = Filter(grouped, Scalar(exp.and_(positive(l), exp.GT(this=n.copy(), expression=l.copy()))))
     else:
         grouped = Filter(grouped, Scalar(exp.EQ(this=l.copy(), expression=n.copy())))
-    return Lowered(grouped, shown)
+    return left.over(grouped, shown)
 
 
 def renamed(lowered: Lowered, allocator: Allocator) -> tuple[Visible, ...]:
-    return tuple(Visible(c.name, allocator.name(c.name), c.given) for c in lowered.columns)
+    return tuple(Visible(c.name, allocator.name(c.name), c.given) for c in lowered.whole)
 
 
 def positive(tree: exp.Expr) -> exp.Expr:

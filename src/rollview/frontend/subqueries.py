@@ -15,21 +15,22 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from rollview.algebra import facts
-from rollview.algebra.relation import AntiJoin, Filter, Join, MarkJoin, OuterJoin, Project, Relation, SemiJoin
+from rollview.algebra.relation import AntiJoin, Filter, MarkJoin, Relation, SemiJoin
 from rollview.algebra.scalar import Scalar, col, conjunction, literal, operand
-from rollview.errors import BadInput
-from rollview.frontend.generators import column_list, is_generator
-from rollview.frontend.joins import INNER, LEFT, kind_of
+from rollview.errors import RollviewError
+from rollview.frontend.dependent import dependent
+from rollview.frontend.generators import is_generator
 from rollview.frontend.refuse import bad, not_yet
-from rollview.frontend.scalar_subqueries import scalar_value
-from rollview.frontend.scalars import ands, is_aggregate, is_grouping
-from rollview.frontend.scope import Named, Scope, listed, mark_column
+from rollview.frontend.scalar_subqueries import DEPENDS, scalar_value
+from rollview.frontend.scalars import ands, found_in, is_aggregate, is_grouping, is_predicate, is_subquery
+from rollview.frontend.scope import mark_column
 from rollview.frontend.time_filters import reads_clock, time_filter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rollview.frontend.lower import Lowering
+    from rollview.frontend.scope import Lowered, Scope
 
     Step = Callable[[Relation], Relation]
     Ctes = Mapping[str, exp.Query]
@@ -46,6 +47,10 @@ class Inner:
     outputs: tuple[Scalar, ...]
     correlated: tuple[Scalar, ...]
 
+    @classmethod
+    def of(cls, lowered: Lowered, tests: tuple[Scalar, ...] = ()) -> Inner:
+        return cls(lowered.relation, tuple(col(c.unique) for c in lowered.columns), tests)
+
     def predicate(self, *more: Scalar) -> Scalar:
         return conjunction([*self.correlated, *more]) or literal(True)
 
@@ -60,7 +65,8 @@ def where(
 
     parts = ands(tree)
     timely = [p for p in parts if reads_clock(p)]
-    steps = conjoined(lowering, [p for p in parts if p not in timely], lower, ctes, correlated)
+    subqueries = Subqueries(lowering, lower, ctes, scope)
+    steps = conjoined(subqueries, [p for p in parts if p not in timely], correlated)
     return [*steps, time_filter(timely, lowering.allocator, lower)] if timely else steps
 
 
@@ -71,24 +77,18 @@ def condition(
     ctes: Ctes,
     correlated: list[Scalar] | None = None,
 ) -> list[Step]:
-    return conjoined(lowering, ands(tree), lower, ctes, correlated)
+    return conjoined(Subqueries(lowering, lower, ctes), ands(tree), correlated)
 
 
-def conjoined(
-    lowering: Lowering,
-    parts: Sequence[exp.Expr],
-    lower: Callable[[exp.Expr], Scalar],
-    ctes: Ctes,
-    correlated: list[Scalar] | None,
-) -> list[Step]:
+def conjoined(subqueries: Subqueries, parts: Sequence[exp.Expr], correlated: list[Scalar] | None) -> list[Step]:
     """Plain conjuncts first, as one selection; then a join for each subquery."""
     steps: list[Step] = []
-    plain = [lower(p) for p in parts if not found_in(p)]
+    plain = [subqueries.lower(p) for p in parts if not found_in(p)]
     if plain:
         steps.append(selection(plain, correlated))
     for part in parts:
         if found_in(part):
-            steps += Subqueries(lowering, lower, ctes).conjunct(part, correlated)
+            steps += subqueries.conjunct(part, correlated)
     return steps
 
 
@@ -107,7 +107,7 @@ def outputs_of(lowering: Lowering, node: exp.Select, scope: Scope, ctes: Ctes) -
     """The SELECT with a column in the place of every subquery of its list; the scope's relation gets the columns."""
     if not any(found_in(item) for item in node.expressions):
         return node
-    subqueries = Subqueries(lowering, lambda part: lowering.scalars.lower(part, scope), ctes)
+    subqueries = Subqueries(lowering, lambda part: lowering.scalars.lower(part, scope), ctes, scope)
     copy = node.copy()
     copy.set("expressions", [])
     for item in node.expressions:
@@ -118,59 +118,17 @@ def outputs_of(lowering: Lowering, node: exp.Select, scope: Scope, ctes: Ctes) -
     return copy
 
 
-def lateral(lowering: Lowering, scope: Scope, join: exp.Join, ctes: Ctes) -> None:
-    """R, LATERAL (SELECT … FROM S WHERE p(R, S)): what refers to R becomes the predicate of a join."""
-    kind = kind_of(join)
-    item, query = join.this, join.this.this.this
-    subqueries = Subqueries(lowering, lambda part: lowering.scalars.lower(part, scope), ctes)
-    if (
-        kind not in (INNER, LEFT)
-        or not isinstance(query, exp.Select)
-        or not is_plain(query)
-        or query.args.get("distinct")
-    ):
-        raise not_yet("a LATERAL subquery of this form", "RV-LATERAL", join, "write it as a join")
-    inner_scope, correlated = subqueries.rows(query, lowering.with_ctes(query, ctes))
-    relation, columns = lowering.select_list(query, inner_scope)
-    if any(not e.columns <= set(relation.names) for _, e in columns):
-        raise not_yet("a LATERAL subquery that shows what is around it", "RV-LATERAL", join, "select it outside")
-    shown = Project(relation, (*((n, col(n)) for n in relation.names), *((v.unique, e) for v, e in columns)))
-    right = Scope.of(shown, Named(item.alias, listed(tuple(v for v, _ in columns), column_list(item), item)))
-    both = Scope(scope.relation, list(scope.items), set(scope.hidden), list(scope.shown))
-    both.join(right)
-    on = join.args.get("on")
-    tests = [*correlated, *([lowering.scalars.lower(on, both)] if on is not None else [])]
-    if kind == LEFT:
-        predicate = conjunction(tests) or literal(True)
-        scope.relation = OuterJoin(scope.relation, shown, within(predicate, scope.relation, shown, join))
-    else:
-        scope.relation = Join(scope.relation, shown)
-        found = conjunction(tests)
-        if found is not None:
-            scope.relation = Filter(scope.relation, within(found, scope.relation, shown, join))
-    scope.join(right)
-
-
-def found_in(tree: exp.Expr) -> list[exp.Expr]:
-    """The outermost subqueries of an expression."""
-    return [n for n in tree.walk(bfs=False, prune=is_subquery) if is_subquery(n)]
-
-
-def is_subquery(node: exp.Expr) -> bool:
-    return is_predicate(node) or isinstance(node, exp.Subquery)
-
-
-def is_predicate(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Exists) or (isinstance(node, exp.In) and bool(node.args.get("query")))
-
-
 class Subqueries:
-    """Lowers the subqueries of one condition; `lower` gives an expression of the query around them its meaning."""
+    """Lowers the subqueries of one condition; `lower` gives an expression of the query around them its meaning, and
+    `around` are that query's rows, where they are known already."""
 
-    def __init__(self, lowering: Lowering, lower: Callable[[exp.Expr], Scalar], ctes: Ctes) -> None:
+    def __init__(
+        self, lowering: Lowering, lower: Callable[[exp.Expr], Scalar], ctes: Ctes, around: Scope | None = None
+    ) -> None:
         self.lowering = lowering
         self.lower = lower
         self.ctes = ctes
+        self.around = around
 
     def conjunct(self, tree: exp.Expr, correlated: list[Scalar] | None) -> list[Step]:
         negated, body = False, tree.unnest()
@@ -218,7 +176,7 @@ class Subqueries:
             if isinstance(node, exp.Subquery):
                 return scalar_value(self, steps, node)
             found = self.mark(steps, node, lambda pairs: pairs)
-            if isinstance(node, exp.Exists) or only_connectives(node, tree):
+            if isinstance(node, exp.Exists) or only_connectives(node, tree) or self.without_null(node):
                 return found
             if not all(isinstance(above, exp.Connector | exp.Not | exp.Paren) for above in ancestors(node, tree)):
                 # Spark takes such an IN for FALSE where it should be NULL, and so would a recompute
@@ -227,6 +185,14 @@ class Subqueries:
             return exp.Paren(this=exp.Case().when(found, exp.true()).when(doubt, exp.Null()).else_(exp.false()))
 
         return replaced(tree, column), steps
+
+    def without_null(self, node: exp.Expr) -> bool:
+        """Is no comparison of an IN ever NULL?"""
+        if self.around is None:
+            return False
+        inner, tables = self.inner(node), self.lowering.tables
+        ours, theirs = facts.never_null(self.around.relation, tables), facts.never_null(inner.relation, tables)
+        return all(a.column in ours and b.column in theirs for a, b in self.pairs(node, inner))
 
     def mark(self, steps: list[Step], node: exp.Expr, test: Callable[[list[Scalar]], list[Scalar]]) -> exp.Expr:
         """The column of a mark join. Every join lowers the subquery for itself, so that no column has two origins."""
@@ -256,18 +222,25 @@ class Subqueries:
         return [(self.lower(o), b) for o, b in zip(operands, inner.outputs, strict=True)]
 
     def inner(self, tree: exp.Expr) -> Inner:
+        """What the subquery finds; by its conditions alone if they say how it depends on the query around it."""
         query = (tree.args.get("query") or tree.this).unnest()
         ctes = self.lowering.with_ctes(query, self.ctes)
         single = isinstance(tree, exp.Subquery) and query.args.get("distinct")
-        if isinstance(query, exp.Select) and is_plain(query) and not single:
-            return self.select(query, ctes, outputs=not isinstance(tree, exp.Exists))
         try:
+            if isinstance(query, exp.Select) and is_plain(query) and not single:
+                return self.select(query, ctes, outputs=not isinstance(tree, exp.Exists))
             lowered = self.lowering.query(query, self.ctes)
-        except BadInput as error:
-            if error.code == "RV-UNKNOWN-COLUMN":
+        except RollviewError as error:
+            if error.code not in DEPENDS:
+                raise
+            if self.around is None:
                 raise not_yet("a correlated subquery of this form", "RV-SUBQUERY", tree) from error
-            raise
-        return Inner(lowered.relation, tuple(col(c.unique) for c in lowered.columns), ())
+            return Inner.of(*self.dependent(query))
+        return Inner.of(lowered)
+
+    def dependent(self, query: exp.Expr) -> tuple[Lowered, tuple[Scalar, ...]]:
+        assert self.around is not None
+        return dependent(self.lowering, query, self.ctes, self.around.relation, self.lower)
 
     def rows(self, node: exp.Select, ctes: Ctes) -> tuple[Scope, list[Scalar]]:
         """What FROM and WHERE give, and the conjuncts that refer to the query around it."""

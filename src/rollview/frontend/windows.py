@@ -16,7 +16,7 @@ from rollview.algebra.scalar import Scalar, col
 from rollview.frontend.refuse import WINDOW_FUNCTIONS, bad, function_name, not_yet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rollview.frontend.scope import Allocator
 
@@ -65,14 +65,16 @@ class Windows:
         full.set("over", "OVER")
         return full
 
-    def put_back(self, relation: Relation, outputs: list[Scalar]) -> tuple[Relation, list[Scalar]]:
-        """The relation under all windows that the outputs call, and the outputs over it."""
+    def put_back(
+        self, relation: Relation, outputs: list[Scalar], keys: Sequence[Scalar] = ()
+    ) -> tuple[Relation, list[Scalar]]:
+        """The relation under all windows that the outputs call, each within the keys, and the outputs over it."""
         found: dict[str, tuple[str, Scalar]] = {}
 
         def replace(node: exp.Expr) -> exp.Expr:
             if not isinstance(node, WindowCall):
                 return node
-            window = Scalar(self.filled(node))
+            window = Scalar(self.filled(node, keys))
             if str(window) not in found:
                 found[str(window)] = (self.allocator.name(function_name(called(window.tree))), window)
             return col(found[str(window)][0]).tree
@@ -80,16 +82,18 @@ class Windows:
         replaced = [Scalar(o.tree.transform(replace)) if o.tree.find(WindowCall) else o for o in outputs]
         by_partition: dict[tuple[str, ...], list[tuple[str, Scalar]]] = {}
         for name, window in found.values():
-            keys = tuple(sorted({k.sql("spark") for k in window.tree.args.get("partition_by") or ()}))
-            by_partition.setdefault(keys, []).append((name, window))
+            partition = tuple(sorted({k.sql("spark") for k in window.tree.args.get("partition_by") or ()}))
+            by_partition.setdefault(partition, []).append((name, window))
         for columns in by_partition.values():
             relation = Window(relation, tuple(columns))
         return relation, replaced
 
-    def filled(self, call: WindowCall) -> exp.Window:
+    def filled(self, call: WindowCall, keys: Sequence[Scalar]) -> exp.Window:
         window = self.templates[int(call.args["template"].name)].copy()
         for slot, operand in zip(list(slots(window)), call.expressions, strict=True):
             slot.replace(operand.copy())
+        for key in keys:
+            window.append("partition_by", key.tree.copy())
         return window
 
 

@@ -45,7 +45,7 @@ class CompiledView:
     @property
     def determined(self) -> bool:
         """Does the user's text have one meaning, and for Spark too? Where rows tie, the definition is one choice."""
-        return not {"RV-TIES", "RV-QUALIFY"} & set(self.notes)
+        return not {"RV-TIES", "RV-QUALIFY", "RV-LIMIT-INSIDE"} & set(self.notes)
 
 
 def compile_view(sql: str, base: Tables, typer: Typer, kept: Kept = nothing_kept) -> CompiledView:
