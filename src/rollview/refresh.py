@@ -169,13 +169,9 @@ class Refresh(ViewWork):
         return reason
 
     def refreshes_since_recompute(self) -> int:
-        rows = self.control.history.refreshes(self.view.name, limit=REDERIVE_AFTER)
-        count = 0
-        for row in rows:
-            if row.strategy in ("recompute", "create"):
-                break
-            count += row.strategy == "incremental"
-        return count
+        history, name = self.control.history, self.view.name
+        after = history.last(name, "recompute", "create")
+        return history.run(name, "incremental", after=after, limit=REDERIVE_AFTER).count
 
     # --- the two ways ---------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """Control tables: relations, unit of work, marks, leases, refresh history, in the catalog's own database."""
 
-from rollview.catalog.history import History, HistoryRow
+from rollview.catalog.history import History, HistoryRow, Run
 from rollview.catalog.leases import Holder, Lease, Leases
 from rollview.catalog.marks import Extent, Mark, Marks
 from rollview.catalog.relations import ColumnInfo, Kind, Relation, Relations, State
@@ -27,6 +27,7 @@ __all__ = [
     "Relation",
     "Relations",
     "Replacements",
+    "Run",
     "State",
     "Step",
     "Steps",

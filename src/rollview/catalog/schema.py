@@ -26,7 +26,7 @@ from sqlalchemy.types import TypeDecorator
 from rollview.errors import BadInput
 
 VERSION_TABLE = "rollview_version"
-VERSIONS = ("0001", "0002", "0003", "0004")
+VERSIONS = ("0001", "0002", "0003", "0004", "0005")
 """Every migration, oldest first. The last one is the version that this code reads and writes."""
 
 
@@ -189,5 +189,6 @@ refresh = Table(
     Column("error", Text),
     Column("model_cost", Double),
     Index("ix_rollview_refresh_folded", "folded", "id"),
+    Index("ix_rollview_refresh_strategy", "folded", "strategy", "id"),
     sqlite_autoincrement=True,
 )
