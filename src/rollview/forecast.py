@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 from rollview.algebra.relation import State, scans
@@ -11,7 +13,7 @@ from rollview.catalog.stored import Stored, bytes_of
 from rollview.lake.lake import Lake
 from rollview.names import CLOCK
 from rollview.plan.compile import CompiledView
-from rollview.plan.cost import AGAIN, ENOUGH, HISTORY, SEEN, Estimate, Learned, Work, estimate, learn
+from rollview.plan.cost import AGAIN, ENOUGH, HISTORY, SEEN, Estimate, Learned, Work, estimate, learn, repaid
 from rollview.plan.maintain import Maintenance
 from rollview.propagate.standing import relations_below
 
@@ -19,6 +21,15 @@ WORTH = 16 * 1024 * 1024
 """bytes of all tables; below, either way takes a moment that says nothing of the other, and the delta is kept"""
 MERGED = 40_000
 """bytes of an extent that a changed row makes a MERGE read, at most"""
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """The last few refreshes of each strategy since the creation of the view, the newest first."""
+
+    incremental: tuple[HistoryRow, ...]
+    recompute: tuple[HistoryRow, ...]
+    created: tuple[HistoryRow, ...]
 
 
 class Forecast:
@@ -47,12 +58,11 @@ class Forecast:
     def foregone(self, since: int, upto: int) -> Estimate | None:
         """The costs of a refresh over a span, if a recompute is known to be cheaper for changes of that order,
         of the same tables: then nobody needs to look at the change, nor at what is stored to compute it from."""
-        past = self.past()
-        changes, whole = past["incremental"][:ENOUGH], past["recompute"][:HISTORY]
-        if len(changes) < ENOUGH or len(whole) < ENOUGH or self.again(past) or not self.worth:
+        changes, whole = self.past.incremental[:ENOUGH], self.past.recompute
+        if len(changes) < ENOUGH or len(whole) < ENOUGH or not self.worth:
             return None
         taken, recompute = (min(r.seconds for r in seen) for seen in (changes, whole))
-        if taken < recompute + SEEN:
+        if taken < recompute + SEEN or self.again:
             return None
         logged = self.logged(since, upto)
         rows = sum(logged.values())
@@ -87,23 +97,36 @@ class Forecast:
         merged = 0 if plan.inserts_only else min(extent, MERGED * max(1, rows))
         return Work(rows, sum(self.sizes.values()), looked_up, extent, merged)
 
-    def past(self) -> dict[str, list[HistoryRow]]:
-        """Past refreshes by their strategy, the newest first, back to the creation; a view of the same name may have
-        been before it."""
-        rows = self.control.history.refreshes(self.view.name)
-        made = next((i for i, r in enumerate(rows) if r.strategy == "create"), len(rows))
-        return {s: [r for r in rows[: made + 1] if r.strategy == s] for s in ("incremental", "recompute", "create")}
+    @cached_property
+    def past(self) -> Past:
+        """A view of the same name may have been before the creation; that is not looked at. Nor are changes that turned
+        out not to concern the view: they were quick, and tell nothing of others."""
+        name, latest = self.view.name, self.control.history.latest
+        created = latest(name, "create", limit=1)
+        after = (created[0].id or 0) if created else 0
+        incremental = latest(name, "incremental", after=after, limit=HISTORY, weighed=True)
+        return Past(incremental, latest(name, "recompute", after=after, limit=HISTORY), created)
 
-    def again(self, past: Mapping[str, list[HistoryRow]]) -> bool:
-        """Was it recomputed so often that the other way should be tried again?"""
-        last = max((r.started for r in past["incremental"]), default=None)
-        return sum(last is None or r.started > last for r in past["recompute"]) >= AGAIN
+    @cached_property
+    def again(self) -> bool:
+        """Was it recomputed so often, and for so long, that the other way should be tried again?
+
+        The last trial is the last refresh from changes that took longer; a quick one, of a small change, is none."""
+        changes, whole = self.past.incremental, self.past.recompute
+        if not changes or not whole:
+            return False
+        recompute = min(r.seconds for r in whole)
+        trial = next((r for r in changes if r.seconds > recompute), changes[0])
+        seconds = repaid(trial.seconds, recompute)
+        most = AGAIN + math.ceil(seconds / recompute) if recompute else AGAIN
+        run = self.control.history.run(self.view.name, "recompute", after=trial.id or 0, limit=most)
+        return run.count >= AGAIN and run.seconds >= seconds
 
     def history(self) -> Learned:
         """What past refreshes say of the model."""
-        past = self.past()
-        seen = {strategy: [(said(r), r.actual_cost) for r in rows] for strategy, rows in past.items()}
-        return learn(seen["incremental"], seen["recompute"], seen["create"], again=self.again(past))
+        ways = (self.past.incremental, self.past.recompute, self.past.created)
+        incremental, recompute, created = ([(said(r), r.actual_cost) for r in rows] for rows in ways)
+        return learn(incremental, recompute, created, again=self.again)
 
 
 def said(row: HistoryRow) -> float | None:

@@ -188,8 +188,10 @@ def test_a_recompute_that_is_known_to_be_cheaper_leaves_parts_behind_that_do_not
     part = f"__{view}_part1"
     wh.refresh()
     for strategy, seconds in (("incremental", 9.0), ("recompute", 0.1)) * 2:
-        past = HistoryRow(view=view, started=datetime.now(UTC), strategy=strategy, seconds=seconds, delta_rows=2)
-        wh._control.history.record_refresh(past)
+        started = datetime.now(UTC)
+        wh._control.history.record_refresh(
+            HistoryRow(view=view, started=started, strategy=strategy, seconds=seconds, delta_rows=2, model_cost=seconds)
+        )
     behind = mark_of(wh, part)
     number = 800 + 10 * list(VIEWS).index(view)
     add_sales(wh, number, number + 1)

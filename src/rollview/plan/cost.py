@@ -23,7 +23,9 @@ PER_BYTE_WRITTEN = 3e-8
 HISTORY = 5
 ENOUGH = 2
 AGAIN = 20
-"""recomputes in a row after which a refresh from changes is tried again: the changes may be others by then"""
+"""recomputes after which a refresh from changes is tried again: the changes may be others by then"""
+TRIAL = 0.05
+"""of the time that recomputes take, what may go to such trials: one that took much longer is not made so often"""
 GUESSED, SEEN = 0.5, 0.1
 """seconds that a recompute must save, before and after one was seen: a little is no reason to give up the delta"""
 COLD, FIRST = 2.0, 1.5
@@ -112,6 +114,11 @@ def learn(incremental: Seen, recompute: Seen, created: Seen, *, again: bool = Fa
     creation = min(actual for _, actual in created if actual)
     tries = shortest > LONG and shortest > NEAR * creation
     return Learned(min(kept), min(made) / COLD, tries=tries)
+
+
+def repaid(trial: float, recompute: float) -> float:
+    """The seconds of recomputing of which a trial like the last one, longer than a recompute, is the share to spend."""
+    return max(0.0, trial - recompute) / TRIAL
 
 
 def ratios(seen: Seen) -> list[float]:
