@@ -51,7 +51,7 @@ class Subject:
 
     @property
     def has_one_meaning(self) -> bool:
-        """Does the text leave nothing open? What Spark alone gets wrong (RV-LIMIT-INSIDE) has a meaning all the same."""
+        """Does the text leave nothing open? What Spark alone gets wrong (RV-LIMIT-INSIDE) has a meaning."""
         return not {"RV-TIES", "RV-QUALIFY"} & set(self.view.notes)
 
     def stored(self, step: Step) -> Bag:

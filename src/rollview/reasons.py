@@ -46,8 +46,8 @@ REASONS: dict[str, str] = {
     "RV-STEPS-OPERATOR": "some operator of the view has no changes with ticks, so it stops where a step of propagation "
     "ends",
     "RV-STEPS-VIEW": "the view reads a view, so it stops where that one has stopped",
-    "RV-SUBQUERY": "this form of subquery is not maintained from changes yet: IN whose NULL can be seen, a RIGHT or FULL "
-    "JOIN that depends on the query around it, one in HAVING that does not come down to a join",
+    "RV-SUBQUERY": "this form of subquery is not maintained from changes yet: IN whose NULL can be seen, a RIGHT or "
+    "FULL JOIN that depends on the query around it, one in HAVING that does not come down to a join",
     "RV-UNDEFINED": "an expression fails on rows that a change brings together though they are in no one state, such "
     "as a division by what was zero before: the view is recomputed",
     "RV-UNDETERMINED": "the rows of a group do not determine the value of this aggregate: it depends on their order",

@@ -159,6 +159,8 @@ def merge_aggregates(node: Relation) -> Relation:
         if any(m is None for m in measures) or any(e.columns & {m.name for m in inner.measures} for e in fixed):
             continue
         inputs = [*block.inputs[:place], inner.source, *block.inputs[place + 1 :]]
+        if any(set(inner.source.names) & set(other.names) for i, other in enumerate(inputs) if i != place):
+            continue  # the values of some rows, beside these rows
         joined = inputs[0]
         for other in inputs[1:]:
             joined = Join(joined, other)

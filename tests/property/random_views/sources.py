@@ -145,13 +145,36 @@ class Sources(Measures, ABC):
         return text
 
     def lateral(self, scope: Scope, text: str) -> str:
-        inner, alias = self.item(0, beside=scope), self.name("t")
+        alias = self.name("t")
         names = [self.name("c") for _ in range(self.rng.randint(1, 2))]
-        listed = ", ".join(f"{self.expression(Scope([inner]), INT, 1)} AS {n}" for n in names)
-        where = self.condition(Scope([*scope.items, inner], scope.merged), inner)
+        body = self.dependent(scope, names)
+        if self.scans_left > 0 and self.chance(0.15):
+            # DuckDB loses rows around that have NULL
+            operations = ("UNION ALL",) if self.shared else ("UNION ALL", "UNION", "EXCEPT", "INTERSECT ALL")
+            body += f" {self.rng.choice(operations)} {self.dependent(scope, names)}"
         scope.items.append(Item("", alias, [Named(alias, n, INT) for n in names]))
         kind = self.rng.choice(("", "LEFT "))
-        return f"{text} {kind}JOIN LATERAL (SELECT {listed} FROM {inner.sql} WHERE {where}) AS {alias} ON TRUE"
+        return f"{text} {kind}JOIN LATERAL ({body}) AS {alias} ON TRUE"
+
+    def dependent(self, scope: Scope, names: list[str]) -> str:
+        """A query that reads what is around it."""
+        inner = self.item(0, beside=scope)
+        own, both = Scope([inner]), Scope([*scope.items, inner], scope.merged)
+        source = f"FROM {inner.sql} WHERE {self.condition(both, inner)}"
+        form = self.rng.choice(("rows", "rows", "distinct", "top", "one group", "one group", "groups"))
+        if form == "one group":
+            listed = ", ".join(f"{self.measure(both if self.chance(0.2) else own)} AS {n}" for n in names)
+            return f"SELECT {listed} {source}" + (" HAVING COUNT(*) > 1" if self.chance(0.2) else "")
+        first, *rest = [f"{self.expression(own, INT, 1)} AS {n}" for n in names]
+        if form == "groups":
+            listed = ", ".join([first, *(f"{self.measure(own)} AS {n}" for n in names[1:])])
+            return f"SELECT {listed} {source} GROUP BY 1"
+        listed = ", ".join([first, *rest])
+        if form == "top":  # in the order of all columns, so that rows that tie are equal
+            order = ", ".join(f"{n} NULLS {self.rng.choice(('FIRST', 'LAST'))}" for n in names)
+            first_rows = f"SELECT {listed} {source} ORDER BY {order} LIMIT {self.rng.randint(1, 2)}"
+            return f"SELECT * FROM ({first_rows}) {self.name('q')}"
+        return f"SELECT {'DISTINCT ' if form == 'distinct' else ''}{listed} {source}"
 
     def mergeable(self, scope: Scope, right: Item) -> list[str]:
         """The names of integers that both sides have, and the left side once."""

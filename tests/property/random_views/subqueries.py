@@ -43,11 +43,18 @@ class Subqueries(Sources):
         return inner, f" WHERE {self.condition(both, inner)}" if self.chance(0.8) else ""
 
     def exists(self, inner: Item, where: str) -> str:
+        if self.widely(0.15) and (own := [c for c in inner.columns if c.kind == INT]):
+            groups = f" GROUP BY {self.full(self.rng.choice(own))} HAVING COUNT(*) > 1"
+            return f"EXISTS (SELECT COUNT(*) FROM {inner.sql}{where}{groups})"
         return f"EXISTS (SELECT 1 FROM {inner.sql}{where})"
 
     def scalar(self, scope: Scope) -> str:
         """A subquery that is one group."""
         inner, where = self.inner(scope)
+        if self.chance(0.2):
+            value = self.expression(Scope([inner]), INT, 1)
+            order = f"1 {self.rng.choice(('', 'DESC '))}NULLS {self.rng.choice(('FIRST', 'LAST'))}"
+            return f"(SELECT {value} AS {self.name('c')} FROM {inner.sql}{where} ORDER BY {order} LIMIT 1)"
         value = self.measure(Scope([inner]))
         form = self.rng.choice((value, value, f"COALESCE({value}, 1) + COUNT(*)"))
         having = f" HAVING COUNT(*) > {self.rng.randint(0, 1)}" if self.chance(0.1) else ""
