@@ -47,7 +47,7 @@ REASONS: dict[str, str] = {
     "ends",
     "RV-STEPS-VIEW": "the view reads a view, so it stops where that one has stopped",
     "RV-SUBQUERY": "this form of subquery is not maintained from changes yet: IN whose NULL can be seen, a RIGHT or "
-    "FULL JOIN that depends on the query around it, one in HAVING that does not come down to a join",
+    "FULL JOIN that depends on the query around it",
     "RV-UNDEFINED": "an expression fails on rows that a change brings together though they are in no one state, such "
     "as a division by what was zero before: the view is recomputed",
     "RV-UNDETERMINED": "the rows of a group do not determine the value of this aggregate: it depends on their order",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.law import Subject
 from tests.property.random_tables import PARENTS_FIRST, history
-from tests.property.test_dependent import IN_GROUPS, LATERAL, REFUSED_BY_SPARK, SUBQUERIES
+from tests.property.test_dependent import IN_CONDITIONS, IN_GROUPS, LATERAL, REFUSED_BY_SPARK, SUBQUERIES
 from tests.property.test_dependent import SPARK_ONLY as LATERAL_SPARK_ONLY
 from tests.property.test_regressions import (
     LATERALS,
@@ -30,13 +30,14 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-DEPENDENT = {**LATERAL_SPARK_ONLY, **LATERAL, **SUBQUERIES, **IN_GROUPS}
+DEPENDENT = {**LATERAL_SPARK_ONLY, **IN_GROUPS, **IN_CONDITIONS, **SUBQUERIES, **LATERAL}
 GROUPS = {
     "spark_only": {**SPARK_ONLY, **LATERALS},
     "windows": {**TIES, **dict(list(WINDOWS.items())[:14])},
     "sets": dict(list(SETS_AND_GENERATORS.items())[::2]),
     "subqueries": dict(list(SCALAR_SUBQUERIES.items())[::2]),
-    "dependent": {n: q for n, q in list(DEPENDENT.items())[::2] if n not in REFUSED_BY_SPARK},
+    "dependent": {n: q for n, q in list(DEPENDENT.items())[::2] if n not in REFUSED_BY_SPARK}
+    | {n: SUBQUERIES[n] for n in ("in_a_case", "not_in_groups")},
 }
 COLLECTIONS = {
     "higher_order": "SELECT id, transform(xs, x -> x + id) AS ys, aggregate(xs, 0, (t, x) -> t + x) AS t FROM boxes",

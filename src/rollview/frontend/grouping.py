@@ -13,7 +13,7 @@ from rollview.frontend.aggregates import aggregate_call, lower_call, or_zero, ov
 from rollview.frontend.grouping_sets import grouping, masked, repeated, sets_of, unit
 from rollview.frontend.refuse import bad, not_yet, place_of
 from rollview.frontend.scalars import LARGEST, Scalars, found_in, has_aggregate, is_aggregate, too_large
-from rollview.frontend.scope import Allocator, Lowered, Scope, Visible, is_named, marked, name_of
+from rollview.frontend.scope import Allocator, Lowered, Named, Scope, Visible, is_named, marked, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -158,8 +158,8 @@ class Grouping:
         return self.measures[known]
 
 
-Having = Callable[[exp.Expr, Callable[[exp.Expr], Scalar]], list[Callable[[Relation], Relation]]]
-"""A condition, and how to lower its expressions, to what must be done to the relation that it is put on."""
+Having = Callable[[exp.Expr, Callable[[exp.Expr], Scalar], Scope], list[Callable[[Relation], Relation]]]
+"""A condition, how to lower its expressions, and the rows that it is put on, to what must be done to these."""
 
 
 Marked = tuple[exp.Expr, list[Callable[[Relation], Relation]]]
@@ -238,12 +238,18 @@ def lower_grouping(
         rewritten, found = mark(tree, grouped.above, None)
         outputs.append((name, grouped.above(rewritten)))
         steps += found
-    having = node.args.get("having")
+    having, condition = node.args.get("having"), None
     if having is not None:
-        steps += restrict(below.put(aliases_replaced(having.this, dict(items), scope)), grouped.above)
+        condition = below.put(aliases_replaced(having.this, dict(items), scope))
+        for call in condition.walk(prune=lambda n: isinstance(n, exp.Query) or aggregate_call(n) is not None):
+            if aggregate_call(call) is not None:
+                grouped.above(call)  # it is a measure before the groups are made
     relation = grouped.groups()
     for step in steps:
         relation = step(relation)
+    if condition is not None:
+        for step in restrict(condition, grouped.above, Scope.of(relation, Named("", ()))):
+            relation = step(relation)
     named = [
         (Visible(name, allocator.name(name), is_named(item)), e)
         for item, (name, e) in zip(node.expressions, outputs, strict=True)

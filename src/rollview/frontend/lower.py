@@ -157,7 +157,7 @@ class Lowering:
             return self.query(query, ctes)
 
     def having(self, ctes: Mapping[str, exp.Query]) -> Having:
-        return lambda tree, lower: subqueries.condition(self.inside, tree, lower, ctes)
+        return lambda tree, lower, around: subqueries.condition(self.inside, tree, lower, ctes, around)
 
     def marks(self, ctes: Mapping[str, exp.Query]) -> Mark:
         def mark(tree: exp.Expr, lower: Callable[[exp.Expr], Scalar], around: Scope | None) -> Marked:
@@ -278,7 +278,11 @@ class Lowering:
             return
         right = self.item(join.this, ctes)
         check_join(scope, right, join)
+        join, later = subqueries.on(self.inside, scope, right, join, ctes)
         lower_join(scope, right, join, self.scalars.lower, self.allocator)
+        for part in later:
+            for step in subqueries.where(self.inside, part, scope, ctes):
+                scope.relation = step(scope.relation)
 
     def refuse_all_but(self, understood: Collection[str], node: exp.Expr) -> None:
         """What is not understood is refused, never ignored; only the order of rows means nothing in a table."""

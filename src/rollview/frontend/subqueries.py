@@ -20,6 +20,7 @@ from rollview.algebra.scalar import Scalar, col, conjunction, literal, operand
 from rollview.errors import RollviewError
 from rollview.frontend.dependent import dependent
 from rollview.frontend.generators import is_generator
+from rollview.frontend.joins import INNER, kind_of
 from rollview.frontend.refuse import bad, not_yet
 from rollview.frontend.scalar_subqueries import DEPENDS, scalar_value
 from rollview.frontend.scalars import ands, found_in, is_aggregate, is_grouping, is_predicate, is_subquery
@@ -75,9 +76,9 @@ def condition(
     tree: exp.Expr,
     lower: Callable[[exp.Expr], Scalar],
     ctes: Ctes,
-    correlated: list[Scalar] | None = None,
+    around: Scope,
 ) -> list[Step]:
-    return conjoined(Subqueries(lowering, lower, ctes), ands(tree), correlated)
+    return conjoined(Subqueries(lowering, lower, ctes, around), ands(tree), None)
 
 
 def conjoined(subqueries: Subqueries, parts: Sequence[exp.Expr], correlated: list[Scalar] | None) -> list[Step]:
@@ -101,6 +102,40 @@ def selection(parts: Sequence[Scalar], correlated: list[Scalar] | None) -> Step:
         return relation if predicate is None else Filter(relation, predicate)
 
     return step
+
+
+def on(
+    lowering: Lowering, left: Scope, right: Scope, join: exp.Join, ctes: Ctes
+) -> tuple[exp.Join, Sequence[exp.Expr]]:
+    """The join with a column in the place of every subquery of its condition; one of its sides gets the columns.
+
+    Of an inner join the conjuncts with subqueries may as well be tested later, on its rows; these come beside it."""
+    tree = join.args.get("on")
+    if tree is None or not found_in(tree):
+        return join, ()
+    plain, others = [p for p in ands(tree) if not found_in(p)], [p for p in ands(tree) if found_in(p)]
+    copy = join.copy()
+    if kind_of(join) == INNER:
+        copy.set("on", exp.and_(*plain) if plain else None)
+        return copy, others
+    copy.set("on", exp.and_(*plain, *(beside(lowering, left, right, p, ctes) for p in others)))
+    return copy, ()
+
+
+def beside(lowering: Lowering, left: Scope, right: Scope, part: exp.Expr, ctes: Ctes) -> exp.Expr:
+    """A conjunct of ON over columns of the side that its subqueries depend on."""
+    for side, other in ((right, left), (left, right)):
+        subqueries = Subqueries(lowering, lambda tree, side=side: lowering.scalars.lower(tree, side), ctes, side)  # type: ignore[misc]
+        try:
+            rewritten, steps = subqueries.columns(part)
+        except RollviewError as error:
+            if other is right or error.code not in DEPENDS:
+                raise
+            continue
+        for step in steps:
+            side.relation = step(side.relation)
+        return rewritten
+    raise AssertionError
 
 
 def outputs_of(lowering: Lowering, node: exp.Select, scope: Scope, ctes: Ctes) -> exp.Select:
@@ -176,9 +211,10 @@ class Subqueries:
             if isinstance(node, exp.Subquery):
                 return scalar_value(self, steps, node)
             found = self.mark(steps, node, lambda pairs: pairs)
-            if isinstance(node, exp.Exists) or only_connectives(node, tree) or self.without_null(node):
+            root = condition_around(node, tree)
+            if isinstance(node, exp.Exists) or only_connectives(node, root) or self.without_null(node):
                 return found
-            if not all(isinstance(above, exp.Connector | exp.Not | exp.Paren) for above in ancestors(node, tree)):
+            if not all(isinstance(above, exp.Connector | exp.Not | exp.Paren) for above in ancestors(node, root)):
                 # Spark takes such an IN for FALSE where it should be NULL, and so would a recompute
                 raise not_yet("IN (subquery) whose NULL can be seen", "RV-SUBQUERY", node, "write it as EXISTS")
             doubt = self.mark(steps, node, lambda pairs: [is_null(p) for p in (conjunction(pairs),) if p])
@@ -278,6 +314,18 @@ def ancestors(node: exp.Expr, root: exp.Expr) -> Iterator[exp.Expr]:
     while node is not root and node.parent is not None:
         node = node.parent
         yield node
+
+
+def condition_around(node: exp.Expr, root: exp.Expr) -> exp.Expr:
+    """The condition of CASE WHEN or IF that the node is in; else the whole expression."""
+    here = node
+    while here is not root and here.parent is not None:
+        case = here.parent.parent
+        compared = isinstance(case, exp.Case) and case.args.get("this")
+        if isinstance(here.parent, exp.If) and here.arg_key == "this" and not compared:
+            return here
+        here = here.parent
+    return root
 
 
 def only_connectives(node: exp.Expr, root: exp.Expr) -> bool:
