@@ -45,6 +45,8 @@ COLLECTIONS = {
     "exploded_map": "SELECT id, key, value FROM boxes LATERAL VIEW explode(m) e",
     "exploded_with_place": "SELECT id, pos, col FROM boxes LATERAL VIEW OUTER posexplode(xs) e",
     "inlined": "SELECT id, inline(array(st, named_struct('a', 0, 'b', 'z'))) FROM boxes",
+    "a_range": "SELECT r.id, COUNT(b.id) AS n FROM range(0, 5, 2) r LEFT JOIN boxes b ON b.id = r.id GROUP BY r.id",
+    "an_empty_range": "SELECT COUNT(*) AS n FROM range(3, 3), boxes",
     "summed_elements": "SELECT x, COUNT(*) AS n FROM boxes LATERAL VIEW explode(xs) e AS x GROUP BY x",
 }
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from sqlglot import exp
 
-from rollview.algebra.relation import Generate, Relation, Values
+from rollview.algebra.relation import Filter, Generate, Relation, Values
 from rollview.algebra.scalar import Scalar, literal
 from rollview.frontend.refuse import ROW_GENERATORS, bad, function_name, not_yet
 from rollview.frontend.scope import Allocator, Named, Scope, Visible
@@ -56,6 +56,11 @@ class Generators:
     def table(self, node: exp.Table) -> Scope:
         """FROM g(…): the rows that a generator makes of constants."""
         scope = Scope.of(one_row(self.allocator), Named("", ()))
+        if function_name(node.this) == RANGE:
+            numbers, unique = counted(node.this), self.allocator.name("id")
+            found = Generate(scope.relation, sequence(numbers), (unique,))
+            named = Named(node.alias, (Visible((column_list(node) or ["id"])[0], unique),))
+            return Scope.of(found if numbers else Filter(found, literal(False)), named)
         made, visible = self.generate(node.this, scope, column_list(node), outer=False)
         return Scope.of(made, Named(node.alias, visible))
 
@@ -76,6 +81,30 @@ class Generators:
         rows = tuple(tuple(self.scalars.lower(v, nowhere) for v in row) for row in trees)
         visible = tuple(Visible(n, self.allocator.name(n)) for n in names)
         return Scope.of(Values(rows, tuple(v.unique for v in visible)), Named(item.alias, visible))
+
+
+RANGE = "range"
+
+
+def is_table_function(tree: exp.Expr) -> bool:
+    return is_generator(tree) or (isinstance(tree, exp.Anonymous) and function_name(tree) == RANGE)
+
+
+def counted(call: exp.Expr) -> range:
+    """The numbers that range([start,] end [, step [, partitions]]) of literals counts."""
+    given = [Scalar(a) for a in call.expressions]
+    if not 1 <= len(given) <= 4 or not all(a.is_integer for a in given):
+        raise not_yet("range() of expressions", "RV-GENERATOR", call, "write the numbers")
+    numbers = [int(str(a)) for a in given[:3]]
+    if len(numbers) == 3 and numbers[2] == 0:
+        raise bad("the step of range() is 0", "RV-GENERATOR", call, "write another step")
+    return range(*numbers)
+
+
+def sequence(numbers: range) -> Scalar:
+    ends = (numbers[0], numbers[-1], numbers.step) if numbers else (0, 0, 1)
+    steps = [exp.cast(exp.convert(n), "bigint", dialect="spark") for n in ends]
+    return Scalar(exp.Anonymous(this="explode", expressions=[exp.Anonymous(this="sequence", expressions=steps)]))
 
 
 def one_row(allocator: Allocator) -> Values:

@@ -13,7 +13,7 @@ from rollview.algebra.scalar import Scalar, col
 from rollview.errors import BadInput, BrokenInvariant
 from rollview.frontend import subqueries
 from rollview.frontend.dependent import Domain, check_join, from_clause
-from rollview.frontend.generators import Generators, column_list, is_generator, one_row
+from rollview.frontend.generators import Generators, column_list, is_generator, is_table_function, one_row
 from rollview.frontend.grouping import Having, Mark, Marked, lower_grouping
 from rollview.frontend.joins import INNER, kind_of, lower_join
 from rollview.frontend.lateral import lateral
@@ -227,7 +227,7 @@ class Lowering:
             if node.alias:
                 raise not_yet("an alias on a parenthesised join", "RV-FROM", node, "name the tables inside it")
             return self.item(node.this, ctes)
-        if isinstance(node, exp.Table) and is_generator(node.this):
+        if isinstance(node, exp.Table) and is_table_function(node.this):
             return self.generators.table(node)
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
             raise not_yet(f"{node.key.upper()} in FROM", "RV-FROM", node)
