@@ -38,7 +38,7 @@ from rollview.frontend.parse import parse_query
 from rollview.names import COUNT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rollview.algebra.scalar import Scalar
     from rollview.frontend.scope import Lowered
@@ -67,7 +67,7 @@ RANKS = {
     "cume_dist": "double",
 }
 VALUE_FUNCTIONS = frozenset(["lag", "lead", "first_value", "last_value", "nth_value", "min", "max"])
-BUILTINS = STRINGS | INTEGERS | LIKE_THEIR_OPERAND | {"array_repeat", "struct"}
+BUILTINS = STRINGS | INTEGERS | LIKE_THEIR_OPERAND | {"array_repeat", "named_struct", "variant_get"}
 
 
 class PureTyper:
@@ -107,8 +107,26 @@ class PureTyper:
             case "stack":
                 height, *values = generator.tree.expressions
                 return tuple(f"col{i}" for i in range(-(-len(values) // int(height.name))))
+            case "*":
+                (struct,) = self.types(node).values()
+                if not struct.startswith("struct<"):
+                    raise BadInput("no struct", code="RV-SQL")
+                return tuple(field.split(":")[0] for field in struct.removeprefix("struct<")[:-1].split(","))
             case name:
                 raise NotImplementedError(f"the tests' typer does not know {name}")
+
+    def pivoted(self, columns: Sequence[tuple[str, str]], pivot: exp.Pivot) -> Schema:
+        """As Spark names them; only columns that the clause reads are given, so all others are made by it."""
+        types = dict(columns)
+        (field,) = pivot.args["fields"]
+        items = [(i.this, i.alias) if isinstance(i, exp.PivotAlias) else (i, "") for i in field.expressions]
+        if pivot.args.get("unpivot"):
+            groups = [tree.expressions or [tree] for tree, _ in items]
+            return tuple(Column("value", widest(infer(t, types) for t in place)) for place in zip(*groups, strict=True))
+        calls = [(c.unalias(), c.alias or spark_text(c)) for c in pivot.expressions]
+        made = [(alias or spark_text(tree), *call) for tree, alias in items for call in calls]
+        single = len(calls) == 1
+        return tuple(Column(v if single else f"{v}_{n}", aggregate_type(call, types)) for v, call, n in made)
 
     def types(self, node: Relation) -> Mapping[str, str]:
         match node:
@@ -204,6 +222,32 @@ def call_type(call: Call, types: Mapping[str, str]) -> str:
     return first if call.name in (*LIKE_THEIR_ARGUMENT, "mode") else "double"
 
 
+def aggregate_type(tree: exp.Expr, types: Mapping[str, str]) -> str:
+    call = Call.of(tree)
+    if call is None:
+        return widest(aggregate_type(e, types) for e in tree.iter_expressions())
+    if call.name in ("min", "max"):
+        return infer(call.arguments[0], types)
+    return "bigint" if call.name == "count" else call_type(call, types)
+
+
+def spark_text(tree: exp.Expr) -> str:
+    """What Spark calls a value or an aggregate without alias."""
+    match tree:
+        case exp.Null():
+            return "null"
+        case exp.Tuple():
+            return "{" + ", ".join(spark_text(e) for e in tree.expressions) + "}"
+        case exp.Literal() | exp.Column():
+            return tree.name
+        case exp.Cast():
+            return spark_text(tree.this)
+        case exp.Count() if isinstance(tree.this, exp.Star):
+            return "count(1)"
+    call = Call.of(tree)
+    return tree.sql("spark") if call is None else f"{call.name}({', '.join(map(spark_text, call.arguments))})"
+
+
 def type_of(scalar: Scalar, types: Mapping[str, str]) -> str:
     return infer(scalar.tree, types)
 
@@ -255,6 +299,9 @@ def infer(tree: exp.Expr, types: Mapping[str, str]) -> str:
             return infer(tree.expressions[0], types)
         case exp.Anonymous() if tree.name.lower() == "array_repeat":
             return f"array<{infer(tree.expressions[0], types)}>"
+        case exp.Anonymous() if tree.name.lower() == "named_struct":
+            named = zip(tree.expressions[::2], tree.expressions[1::2], strict=True)
+            return "struct<" + ",".join(f"{n.name}:{infer(e, types)}" for n, e in named) + ">"
         case exp.Anonymous():
             return "string" if tree.name.lower() in STRINGS else "int"
         case exp.Dot():

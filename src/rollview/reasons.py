@@ -18,21 +18,25 @@ REASONS: dict[str, str] = {
     "RV-ICEBERG-METADATA": "the metadata of the attached table cannot be understood",
     "RV-ICEBERG-TYPE": "this type of an attached table is not captured yet",
     "RV-JOIN": "this kind of join is not maintained from changes yet",
-    "RV-LATERAL": "a lateral subquery is joined by an inner or a left join",
+    "RV-LATERAL": "what is lateral is joined by an inner or a left join; a generator by a left join only if the "
+    "condition can be told inside of it",
     "RV-NO-VIEW-DELTA": "the view delta is stored only for views that another view reads",
     "RV-NONDETERMINISTIC": "a function of chance or of the clock gives another value at another time; the clock "
     "may be compared with in WHERE (a time filter)",
     "RV-NOT-A-QUERY": "a view is defined by a query",
-    "RV-PIVOT": "PIVOT is maintained for one column and named aggregates, UNPIVOT into one column",
+    "RV-PIVOT": "this form of PIVOT is not maintained from changes yet: over what depends on the query around it, or "
+    "whose columns have no one name",
     "RV-QUERY": "this part of a query is not maintained from changes yet",
     "RV-RECURSIVE": "recursive queries are not maintained from changes yet",
+    "RV-STAR": "a star inside an expression is maintained as the arguments of a function in the SELECT list",
     "RV-STAR-REPLACE": "* is maintained with EXCEPT, not with other changes of its columns",
     "RV-TRIED": "refreshes from changes take about as long as the view's creation, so it is recomputed once to learn "
     "which way is faster",
+    "RV-VARIANT-PATH": "a path into a variant whose keys have to be quoted, or that is computed, is not understood",
     "RV-TYPE": "this type cannot be written back as it was read",
     "RV-UDF": "nothing says that a function that Spark does not ship is deterministic",
     "RV-UNION-BY-NAME": "the sides of a union are matched by place",
-    "RV-LIMIT": "LIMIT and OFFSET are maintained for numbers, not for expressions",
+    "RV-LIMIT": "LIMIT and OFFSET are maintained for numbers and arithmetic with them, not for other expressions",
     "RV-ORDER-IGNORED": "a stored view has no order; ORDER BY without LIMIT is ignored",
     "RV-POLICY-FULL": "the view's policy is full",
     "RV-RESERVE-FULL": "so many rows came before the last of the stored first rows that only some of them are kept",

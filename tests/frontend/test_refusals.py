@@ -137,7 +137,7 @@ NEVER: list[Refusal] = [
 NOT_YET: list[Refusal] = [
     ("SELECT a, mode(b) OVER (ORDER BY a) AS n FROM t", "RV-WINDOW", (1, 11)),
     ("SELECT last_value(b) OVER (ORDER BY a) AS n FROM t", "RV-WINDOW-TIES", (1, 8)),
-    ("SELECT a FROM t LIMIT 2 + 3", "RV-LIMIT", (1, 23)),
+    ("SELECT a FROM t LIMIT length('ab')", "RV-LIMIT", (1, 23)),
     ("SELECT a FROM t WHERE (a IN (SELECT a FROM u)) IS NULL", "RV-SUBQUERY", (1, 24)),
     (
         "SELECT e FROM t, LATERAL (SELECT DISTINCT c AS e FROM u FULL JOIN keyed ON u.a = t.a) q",
@@ -153,8 +153,12 @@ NOT_YET: list[Refusal] = [
     ("SELECT session_window(d, '5 minutes') AS w, COUNT(*) AS n FROM t GROUP BY 1", "RV-GENERATOR", (1, 8)),
     ("SELECT CAST(s AS TIME) AS x FROM t", "RV-TYPE", (1, 13)),
     ("SELECT e FROM t RIGHT JOIN LATERAL (SELECT c AS e FROM u WHERE u.a = t.a) q ON TRUE", "RV-LATERAL", (1, 75)),
-    ("SELECT * FROM t PIVOT (SUM(a), COUNT(*) FOR s IN ('x', 'y'))", "RV-PIVOT", (1, 24)),
-    ("SELECT * FROM t PIVOT (SUM(a) FOR (s, b) IN (('x', 1)))", "RV-PIVOT", (1, 24)),
+    ("SELECT * FROM t JOIN u ON t.b = u.c PIVOT (SUM(t.a), SUM(u.a) FOR s IN ('x', 'y'))", "RV-PIVOT", (1, 44)),
+    ("SELECT a, v:`x.y` AS y FROM (SELECT a, s AS v FROM t)", "RV-VARIANT-PATH", (1, 11)),
+    ("SELECT a, e FROM t LEFT JOIN LATERAL explode(array(a, b)) AS x(e)", "RV-LATERAL", (1, 38)),
+    ("SELECT a, e FROM t LEFT JOIN LATERAL posexplode(array(a, b)) AS x(p, e) ON e > 1", "RV-LATERAL", (1, 38)),
+    ("SELECT a FROM t WHERE length(*) > 1", "RV-STAR", (1, 30)),
+    ("SELECT * EXCEPT (st.x) FROM t", "RV-STAR-REPLACE", (1, 8)),
     ("SELECT a FROM t TABLESAMPLE (10 PERCENT)", "RV-FROM", (1, 30)),
     ("SELECT a FROM t VERSION AS OF 3", "RV-FROM", (1, 31)),
     ("SELECT a FROM t TIMESTAMP AS OF '2020-01-01'", "RV-FROM", (1, 33)),

@@ -19,6 +19,9 @@ from tests.property.test_regressions import (
     TIES,
     WINDOWS,
 )
+from tests.rules.test_forms import SAID_PLAINLY
+from tests.rules.test_forms import STATES as FORM_STATES
+from tests.rules.test_forms import TABLES as FORM_TABLES
 from tests.spark.histories import advance, create_tables
 
 import rollview
@@ -26,6 +29,7 @@ from rollview.algebra.schema import BaseTable, Column
 from rollview.plan import emit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -114,3 +118,50 @@ def test_not_in_stays_a_hash_join(spark: SparkSession) -> None:
     (plan,) = spark.sql(f"EXPLAIN {text}").first() or ("",)
     assert "BroadcastHashJoin" in plan
     assert "BroadcastNestedLoopJoin" not in plan
+
+
+VARIANTS = {
+    "path_into_a_variant": "SELECT id, v:a.b[0], v:a.b[1]::INT AS second, CAST(v:c AS STRING) FROM notes",
+    "path_in_a_condition": (
+        "SELECT v:c::STRING AS c, COUNT(*) AS n FROM notes WHERE v:c IS NOT NULL GROUP BY v:c::STRING"
+    ),
+}
+
+
+@pytest.fixture
+def forms(spark: SparkSession, tmp_path: Path) -> Iterator[rollview.Warehouse]:
+    wh = rollview.open(tmp_path)
+    create_tables(wh, FORM_TABLES)
+    advance(Random(1), wh, FORM_TABLES, {}, FORM_STATES[0])
+    yield wh
+    wh.close()
+
+
+def test_forms_mean_what_they_mean_to_spark(forms: rollview.Warehouse) -> None:
+    """Also the names of their columns."""
+    views = dict(zip((f"v{n}" for n in range(len(SAID_PLAINLY))), SAID_PLAINLY, strict=True))
+    for name, sql in views.items():
+        forms.create_view(name, sql, policy="strict")
+        assert forms.table(name).columns == forms.sql(sql).columns, sql
+    for before, after in pairwise(FORM_STATES):
+        advance(Random(1), forms, FORM_TABLES, before, after)
+        forms.refresh()
+        for name, sql in views.items():
+            assert forms.verify(name).ok, sql
+
+
+def test_paths_into_variants(spark: SparkSession, tmp_path: Path) -> None:
+    wh = rollview.open(tmp_path)
+    wh.create_table("texts", "id INT, j STRING", key=["id"])
+    queries = {name: f"WITH notes AS (SELECT id, parse_json(j) AS v FROM texts) {q}" for name, q in VARIANTS.items()}
+    with wh.transaction() as tx:
+        tx.insert("texts", [(1, '{"a": {"b": [1, 2]}, "c": "x"}'), (2, '{"c": "y"}')])
+    for name, sql in queries.items():
+        wh.create_view(name, sql.replace("v:a.b[0]", "v:a.b[0]::STRING"), policy="strict")
+    with wh.transaction() as tx:
+        tx.update("texts", set={"j": """\'{"a": {"b": [3, 4]}, "c": "x"}\'"""}, where="id = 2")
+        tx.insert("texts", [(3, None), (4, '{"a": {"b": []}}')])
+    wh.refresh()
+    for name in queries:
+        assert wh.verify(name).ok, name
+    wh.close()

@@ -7,7 +7,7 @@ their own or the algebra knows it. Checked against the examples of all of Spark 
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from sqlglot import TokenType, exp
 from sqlglot.dialects.spark import Spark
@@ -15,6 +15,9 @@ from sqlglot.generators.spark import SparkGenerator
 from sqlglot.parsers.spark import SparkParser
 
 from rollview.frontend.refuse import words
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 KNOWN = words("COUNT SUM AVG COALESCE IF ARRAY DATEADD DATE_ADD DATEDIFF DATE_DIFF TIMESTAMPADD TIMESTAMPDIFF")
 OWN_SYNTAX = words("CAST TRY_CAST EXTRACT TRIM POSITION OVERLAY SUBSTRING SUBSTR CEIL FLOOR")
@@ -40,6 +43,41 @@ class SparkSQL(Spark):
         QUERY_MODIFIER_TOKENS: ClassVar = {*SparkParser.QUERY_MODIFIER_TOKENS, *SparkParser.SET_OPERATIONS}
         FUNCTIONS: ClassVar = {n: f for n, f in SparkParser.FUNCTIONS.items() if n in KNOWN}
         FUNCTION_PARSERS: ClassVar = {n: f for n, f in SparkParser.FUNCTION_PARSERS.items() if n in OWN_SYNTAX}
+        # FOR follows the aggregates of a PIVOT; Spark has no comprehensions
+        RANGE_PARSERS: ClassVar = {n: f for n, f in SparkParser.RANGE_PARSERS.items() if n is not TokenType.FOR}
+        ADD_JOIN_ON_TRUE = False
+        SUPPORTS_TABLE_QUERY = True
+        SUBQUERY_TOKENS: ClassVar = {*SparkParser.SUBQUERY_TOKENS, TokenType.TABLE}
+        COLON_IS_VARIANT_EXTRACT = True
+        COLON_CHAIN_IS_SINGLE_EXTRACT = False
+
+        def _parse_join(
+            self,
+            skip_join_token: bool = False,
+            parse_bracket: bool = False,
+            alias_tokens: Collection[TokenType] | None = None,
+        ) -> exp.Join | None:
+            """A PIVOT behind a join turns all that stands before it in FROM, not the last table alone. A join without
+            a condition is one ON TRUE, but for LEFT JOIN LATERAL, where it matters whether that was written."""
+            join = super()._parse_join(skip_join_token, parse_bracket, alias_tokens)
+            if join is None or join.this is None:
+                return join
+            if pivots := join.this.args.get("pivots"):
+                join.this.set("pivots", None)
+                join.set("pivots", [*pivots, *(join.args.get("pivots") or ())])
+            said = any(join.args.get(part) for part in ("on", "using", "method"))
+            open_side = isinstance(join.this, exp.Lateral) and join.side
+            if not said and join.kind in ("", "INNER", "OUTER") and not open_side:
+                join.set("on", exp.true())
+            return join
+
+        def _parse_term(self, parse_mod: bool = True) -> exp.Expr | None:
+            """Spark's LIMIT is no percentage, so % is an operator there as well."""
+            return super()._parse_term()
+
+        def _parse_pivot_aggregation(self) -> exp.Expr | None:
+            """Any expression of aggregates, not only a call."""
+            return self._parse_expression()
 
     class Generator(SparkGenerator):
         # what other dialects have in a SELECT and Spark lacks is never here, and the search for it takes long

@@ -5,18 +5,25 @@ All become one node, Generate, over whatever is in scope; a generator without FR
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeGuard
 
 from sqlglot import exp
 
 from rollview.algebra.relation import Filter, Generate, Relation, Values
-from rollview.algebra.scalar import Scalar, literal
-from rollview.frontend.refuse import ROW_GENERATORS, bad, function_name, not_yet
+from rollview.algebra.scalar import Scalar, literal, operand
+from rollview.frontend.joins import INNER, LEFT, kind_of
+from rollview.frontend.refuse import ROW_GENERATORS, bad, function_name, not_yet, words
 from rollview.frontend.scope import Allocator, Named, Scope, Visible
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rollview.frontend.scalars import Scalars
     from rollview.frontend.typing import Typer
+
+OF_NULL_NOTHING = words("explode posexplode inline variant_explode")
+"""generators that make no row of NULL"""
 
 
 def is_generator(tree: exp.Expr) -> TypeGuard[exp.Anonymous]:
@@ -52,6 +59,49 @@ class Generators:
         scope.relation, visible = self.generate(node.this, scope, column_list(node), outer=outer)
         made = Scope.of(scope.relation, Named(node.alias, visible))
         scope.join(made)
+
+    def joined(self, join: exp.Join, scope: Scope) -> None:
+        """R [LEFT] JOIN LATERAL g(…) t ON p; LEFT keeps a row of R of which nothing is made that satisfies p."""
+        kind, on = kind_of(join), join.args.get("on")
+        if kind == INNER:
+            self.beside(join.this, scope)
+            if on is not None:
+                scope.relation = Filter(scope.relation, self.scalars.lower(on, scope))
+            return
+        if kind != LEFT or join.args.get("using") or join.method:
+            raise not_yet("this join with a generator", "RV-LATERAL", join, "use JOIN or LEFT JOIN, with ON")
+        if on is None:
+            hint = "write ON TRUE to keep rows of which nothing is made, or JOIN to drop them"
+            raise not_yet("LEFT JOIN LATERAL without ON, which Spark takes for JOIN,", "RV-LATERAL", join, hint)
+        names = column_list(join.this)
+        made, visible = self.generate(join.this.this, scope, names, outer=True)
+        source = scope.relation
+        scope.join(Scope.of(made, Named(join.this.alias, visible)))
+        test = self.scalars.lower(on, scope)
+        if test != literal(True):
+            made = replace(made, generator=self.restricted(made, test, source, join))
+        scope.relation = made
+
+    def restricted(self, made: Generate, test: Scalar, source: Relation, join: exp.Join) -> Scalar:
+        """The generator of those rows only that satisfy a condition."""
+        call = made.generator.tree
+        name, first = function_name(call), call.expressions[0]
+        if not test.columns & set(made.columns) and name in OF_NULL_NOTHING:
+            chosen: exp.Expr = exp.Case().when(operand(test.tree), first.copy())
+        elif name == "explode":
+            variables = [exp.to_identifier(self.allocator.name("element"), quoted=True) for _ in made.columns]
+            stands_for: dict[str, exp.Expr] = dict(zip(made.columns, variables, strict=True))
+            chosen = filtered(first, variables, test, stands_for, "filter" if len(variables) == 1 else "map_filter")
+        elif name == "inline":
+            struct = exp.to_identifier(self.allocator.name("element"), quoted=True)
+            named = zip(made.columns, self.typer.generated(source, made.generator), strict=True)
+            parts: dict[str, exp.Expr] = {
+                n: exp.Dot(this=struct, expression=exp.to_identifier(f, quoted=True)) for n, f in named
+            }
+            chosen = filtered(first, [struct], test, parts, "filter")
+        else:
+            raise not_yet(f"LEFT JOIN LATERAL {name}() with this condition", "RV-LATERAL", join, "use a subquery")
+        return Scalar(exp.Anonymous(this=name, expressions=[chosen, *(e.copy() for e in call.expressions[1:])]))
 
     def table(self, node: exp.Table) -> Scope:
         """FROM g(…): the rows that a generator makes of constants."""
@@ -105,6 +155,18 @@ def sequence(numbers: range) -> Scalar:
     ends = (numbers[0], numbers[-1], numbers.step) if numbers else (0, 0, 1)
     steps = [exp.cast(exp.convert(n), "bigint", dialect="spark") for n in ends]
     return Scalar(exp.Anonymous(this="explode", expressions=[exp.Anonymous(this="sequence", expressions=steps)]))
+
+
+def filtered(
+    elements: exp.Expr, variables: list[exp.Identifier], test: Scalar, stands_for: Mapping[str, exp.Expr], name: str
+) -> exp.Expr:
+    """The elements of an array or a map that satisfy a condition on the columns that they become."""
+
+    def inside(node: exp.Expr) -> exp.Expr:
+        return stands_for[node.name].copy() if isinstance(node, exp.Column) and node.name in stands_for else node
+
+    condition = exp.Lambda(this=test.tree.transform(inside), expressions=[v.copy() for v in variables])
+    return exp.Anonymous(this=name, expressions=[elements.copy(), condition])
 
 
 def one_row(allocator: Allocator) -> Values:

@@ -13,7 +13,7 @@ from rollview.frontend.aggregates import aggregate_call, lower_call, or_zero, ov
 from rollview.frontend.grouping_sets import grouping, masked, repeated, sets_of, unit
 from rollview.frontend.refuse import bad, not_yet, place_of
 from rollview.frontend.scalars import LARGEST, Scalars, found_in, has_aggregate, is_aggregate, too_large
-from rollview.frontend.scope import Allocator, Lowered, Named, Scope, Visible, is_named, marked, name_of
+from rollview.frontend.scope import Allocator, Lowered, Named, Scope, Visible, fields, is_named, marked, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -124,6 +124,8 @@ class Grouping:
             return lower_call(self, tree, call)
         if not has_aggregate(tree):
             as_key = self.as_key(tree)
+            if as_key is None and isinstance(tree, exp.Column):
+                as_key = self.field_of_key(tree)
             if as_key is not None:
                 return as_key
         if (mark := marked(tree)) is not None:
@@ -149,6 +151,20 @@ class Grouping:
             return None
         text = str(self.scalars.resolve(tree, self.scope))
         return next((col(name).tree for name, known in self.keys if str(known) == text), None)
+
+    def field_of_key(self, tree: exp.Column) -> exp.Expr | None:
+        """k.f, where k is a struct by which the rows are grouped."""
+        if marked(tree) is not None:
+            return None
+        struct = self.scope.resolve(tree).tree
+        path: list[str] = []
+        while isinstance(struct, exp.Dot):
+            path.insert(0, struct.expression.name)
+            struct = struct.this
+            for name, known in self.keys:
+                if str(known) == str(Scalar(struct)):
+                    return fields(col(name), path).tree
+        return None
 
     def measure(self, function: Function, argument: Scalar | None, stem: str = "") -> Measure:
         """Equal calls are one measure."""

@@ -6,6 +6,7 @@ are the rows whose row_number() is at most k; which of them are the first is set
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -140,6 +141,38 @@ def number(clause: exp.Expr | None) -> int | None:
     if clause is None:
         return None
     tree = clause.args["expression"].unnest()
-    if not isinstance(tree, exp.Literal) or not tree.is_int:
+    if isinstance(tree, exp.Var) and tree.name.upper() == "ALL":
+        return None
+    found = folded(tree)
+    if found is None:
         raise not_yet(f"{clause.key.upper()} {tree.sql('spark')}", "RV-LIMIT", clause, "write the number")
-    return int(tree.name)
+    return found
+
+
+def folded(tree: exp.Expr) -> int | None:
+    """The value of arithmetic with integers; None if it is something else."""
+    match tree.unnest():
+        case exp.Literal() as literal:
+            return int(literal.name) if literal.is_int else None
+        case exp.Neg() as negated:
+            value = folded(negated.this)
+            return None if value is None else -value
+        case exp.Cast() as cast if cast.to.this is exp.DType.INT:
+            text = cast.this.name.strip() if isinstance(cast.this, exp.Literal) and cast.this.is_string else ""
+            return int(text) if text.isdigit() else folded(cast.this)
+        case exp.Add() | exp.Sub() | exp.Mul() | exp.Mod() as operation:
+            return computed(operation, folded(operation.left), folded(operation.right))
+    return None
+
+
+def computed(operation: exp.Binary, left: int | None, right: int | None) -> int | None:
+    if left is None or right is None:
+        return None
+    match operation:
+        case exp.Add():
+            return left + right
+        case exp.Sub():
+            return left - right
+        case exp.Mul():
+            return left * right
+    return int(math.fmod(left, right)) if right else None

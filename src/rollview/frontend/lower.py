@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rollview.algebra.relation import Filter, Project, Relation, Scan
+from rollview.algebra.relation import Project, Relation, Scan
 from rollview.algebra.scalar import Scalar, col
 from rollview.errors import BadInput, BrokenInvariant
 from rollview.frontend import subqueries
 from rollview.frontend.dependent import Domain, check_join, from_clause
 from rollview.frontend.generators import Generators, column_list, is_generator, is_table_function, one_row
 from rollview.frontend.grouping import Having, Mark, Marked, lower_grouping
-from rollview.frontend.joins import INNER, kind_of, lower_join
+from rollview.frontend.joins import lower_join
 from rollview.frontend.lateral import lateral
 from rollview.frontend.limit import Asked, first_rows, is_limited
 from rollview.frontend.pivot import pivoted
@@ -23,7 +23,9 @@ from rollview.frontend.refuse import bad, not_yet, words
 from rollview.frontend.scalars import Scalars, has_aggregate, is_grouping
 from rollview.frontend.scope import Allocator, Lowered, Named, Scope, Visible, listed
 from rollview.frontend.sets import counted, distinct_rows, union_all
+from rollview.frontend.stars import fields_named, stars_opened
 from rollview.frontend.time_filters import refuse_elsewhere
+from rollview.frontend.variants import paths_spelled
 from rollview.names import CLOCK
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ class Lowering:
 
     def __init__(self, tables: Tables, typer: Typer) -> None:
         self.tables = tables
+        self.typer = typer
         self.scalars = Scalars(typer.is_builtin)
         self.allocator = Allocator()
         self.generators = Generators(typer, self.scalars, self.allocator)
@@ -138,6 +141,7 @@ class Lowering:
                 raise bad("an aggregate cannot stand in WHERE", "RV-AGGREGATE-IN-WHERE", where, "use HAVING")
             for step in subqueries.where(self.inside, where.this, scope, ctes):
                 scope.relation = step(scope.relation)
+        node = stars_opened(self, node, scope)
         if is_grouping(node):
             return lower_grouping(
                 node, scope, self.scalars, self.allocator, self.tables, self.having(ctes), self.marks(ctes)
@@ -169,7 +173,7 @@ class Lowering:
         """The outputs, and the relation that they read: the scope's, or a generator's over it."""
         result: list[tuple[Visible, Scalar]] = []
         relation = scope.relation
-        for item in node.expressions:
+        for item in stars_opened(self, node, scope).expressions:
             call = item.this if isinstance(item, exp.Alias | exp.Aliases) else item
             if is_generator(call):
                 names = [i.name for i in item.expressions] if isinstance(item, exp.Aliases) else [item.alias]
@@ -204,15 +208,20 @@ class Lowering:
         """The scope after the joins that hang on a node."""
         for join in node.args.get("joins") or ():
             self.join(scope, join, ctes)
+            scope = self.turned(scope, join)
         return scope
 
-    def item(self, node: exp.Expr, ctes: Mapping[str, exp.Query]) -> Scope:
-        """One item of FROM with the joins inside it: ``a``, ``(SELECT …) a``, ``(a JOIN b ON …)``."""
-        scope = self.bare_item(node, ctes)
+    def turned(self, scope: Scope, node: exp.Expr) -> Scope:
+        """The scope after the PIVOTs that hang on a node."""
         for pivot in node.args.get("pivots") or ():
             if scope.keys:
                 raise not_yet("PIVOT of what depends on the query around it", "RV-PIVOT", pivot)
             scope = pivoted(self, scope, pivot)
+        return scope
+
+    def item(self, node: exp.Expr, ctes: Mapping[str, exp.Query]) -> Scope:
+        """One item of FROM with the joins inside it: ``a``, ``(SELECT …) a``, ``(a JOIN b ON …)``."""
+        scope = self.turned(self.bare_item(node, ctes), node)
         return self.joined(scope, node, ctes)
 
     def bare_item(self, node: exp.Expr, ctes: Mapping[str, exp.Query]) -> Scope:
@@ -265,16 +274,12 @@ class Lowering:
         return self.tables.get(node.name.lower())
 
     def join(self, scope: Scope, join: exp.Join, ctes: Mapping[str, exp.Query]) -> None:
-        self.refuse_all_but(("this", "on", "using", "method", "side", "kind", "hint"), join)
+        self.refuse_all_but(("this", "on", "using", "method", "side", "kind", "hint", "pivots"), join)
         if isinstance(join.this, exp.Lateral) and isinstance(join.this.this, exp.Subquery):
             lateral(self.inside, scope, join, ctes)
             return
         if isinstance(join.this, exp.Lateral):
-            if kind_of(join) != INNER:
-                raise not_yet("an outer join with a generator", "RV-LATERAL", join, "use LATERAL VIEW OUTER")
-            self.generators.beside(join.this, scope)
-            if join.args.get("on") is not None:
-                scope.relation = Filter(scope.relation, self.scalars.lower(join.args["on"], scope))
+            self.generators.joined(join, scope)
             return
         right = self.item(join.this, ctes)
         check_join(scope, right, join)
@@ -321,6 +326,7 @@ def operation(node: exp.SetOperation) -> str:
 
 def lower(tree: exp.Query, tables: Tables, typer: Typer) -> tuple[Lowered, tuple[str, ...]]:
     """The algebra of a query, and notes on what was left out of it on purpose."""
+    tree = fields_named(paths_spelled(tree))
     refuse_elsewhere(tree)
     lowering = Lowering(tables, typer)
     try:

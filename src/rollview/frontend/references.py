@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import pairwise
 
 import sqlglot
-from sqlglot import exp
+from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
+from rollview.frontend.dialect import SparkSQL
 from rollview.frontend.parse import parse_query
 from rollview.names import USER_NAMESPACE
 
@@ -75,13 +77,24 @@ def rebound(text: str, state: Callable[[str], exp.Table | exp.Subquery | None]) 
     """The text with the name of each relation of ours replaced by a state of it; the rest is left as it was written,
     so that nothing but Spark reads it."""
     changes: list[tuple[int, int, exp.Expr]] = []
+    queried = tables_queried(text)
     for node in references(parse_query(text)):
         bound = state(node.name.lower()) if is_ours(node) else None
         if bound is not None:
             alias = None if node.alias else exp.TableAlias(this=exp.to_identifier(node.name, quoted=True))
             bound.set("alias", alias)
-            changes.append((place(node.parts[0])[0], place(node.parts[-1])[1], bound))
+            first = place(node.parts[0])[0]
+            whole = exp.select(exp.Star()).from_(bound) if first in queried else bound
+            changes.append((queried.get(first, first), place(node.parts[-1])[1], whole))
     return spliced(text, changes)
+
+
+def tables_queried(text: str) -> dict[int, int]:
+    """Where TABLE begins of every query TABLE t, by where the name begins: no state but the present has that form."""
+    if "table" not in text.lower():
+        return {}
+    tokens = SparkSQL().tokenize(text)
+    return {name.start: word.start for word, name in pairwise(tokens) if word.token_type is TokenType.TABLE}
 
 
 def place(name: exp.Expr) -> tuple[int, int]:

@@ -74,9 +74,11 @@ class Scalars:
             star = item if isinstance(item, exp.Star) else item.this
             if any(value for part, value in star.args.items() if part != "except_"):
                 raise not_yet("* REPLACE", "RV-STAR-REPLACE", item, "name the columns")
-            qualifier = item.table if isinstance(item, exp.Column) else None
+            qualifier = [p.name for p in item.parts[:-1]] if isinstance(item, exp.Column) else []
             left_out = {scope.resolve(c).column for c in star.args.get("except_") or ()}
-            for visible in scope.star(item, qualifier or None):
+            if None in left_out:
+                raise not_yet("* EXCEPT a field of a struct", "RV-STAR-REPLACE", item, "name the columns")
+            for visible in scope.star(item, qualifier):
                 if visible.unique in left_out:
                     continue
                 yield visible.name, visible.given, col(visible.unique)
@@ -93,6 +95,8 @@ class Scalars:
             raise not_yet("a subquery in an expression", "RV-SUBQUERY", node)
         if isinstance(node, exp.In) and node.args.get("query"):
             raise not_yet("IN (subquery)", "RV-SUBQUERY", node)
+        if isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
+            raise not_yet("a star inside an expression", "RV-STAR", node, "name the columns")
         if isinstance(node, exp.Window):
             raise bad("a window function cannot stand here", "RV-WINDOW-PLACE", node, "use QUALIFY or a subquery")
         if isinstance(node, exp.Parameter | exp.Placeholder):

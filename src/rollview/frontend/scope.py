@@ -13,7 +13,7 @@ from rollview.errors import BadInput
 from rollview.frontend.refuse import bad
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from rollview.algebra.relation import Relation
 
@@ -121,19 +121,26 @@ class Scope:
         self.shown = [new if c.unique == old else c for c in self.shown]
         self.items = [*self.items, Named("", (new,))]
 
-    def star(self, node: exp.Expr, qualifier: str | None = None) -> list[Visible]:
-        if qualifier is not None:
-            found = [i for i in self.items if i.alias.lower() == qualifier.lower()]
-            if not found:
-                offered = ", ".join(i.alias for i in self.items if i.alias)
-                raise bad(
-                    f"there is no table {qualifier!r} in this FROM clause",
-                    "RV-UNKNOWN-TABLE",
-                    node,
-                    f"tables in scope: {offered}",
-                )
-            return list(found[0].columns)
-        return self.shown
+    def table(self, parts: Sequence[str]) -> Named | None:
+        """The FROM item that a qualifier names, with the warehouse's namespace before it or without."""
+        *namespace, name = (p.lower() for p in parts)
+        if namespace not in ([], ["default"], ["rollview", "default"]):
+            return None
+        return next((i for i in self.items if i.alias.lower() == name), None)
+
+    def star(self, node: exp.Expr, qualifier: Sequence[str] = ()) -> list[Visible]:
+        if not qualifier:
+            return self.shown
+        found = self.table(qualifier)
+        if found is None:
+            offered = ", ".join(i.alias for i in self.items if i.alias)
+            raise bad(
+                f"there is no table {'.'.join(qualifier)!r} in this FROM clause",
+                "RV-UNKNOWN-TABLE",
+                node,
+                f"tables in scope: {offered}",
+            )
+        return list(found.columns)
 
     def resolve(self, node: exp.Column) -> Scalar:
         mark = marked(node)
@@ -219,8 +226,12 @@ def is_named(item: exp.Expr) -> bool:
 
 
 def name_of(item: exp.Expr) -> str:
-    """The name of an item's column; `c` stands for the one that Spark will choose."""
-    return item.unnest().alias_or_name if is_named(item) else "c"
+    """The name of an item's column: a column keeps its own when it is cast; `c` stands for what Spark chooses else."""
+    tree = item.unnest()
+    if is_named(item):
+        return tree.alias_or_name
+    cast = tree.this if isinstance(tree, exp.Cast) else None
+    return cast.name if isinstance(cast, exp.Column) and len(cast.parts) == 1 and marked(cast) is None else "c"
 
 
 def fields(scalar: Scalar, path: list[str]) -> Scalar:

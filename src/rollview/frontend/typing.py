@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlglot import exp
+
     from rollview.algebra.relation import Relation
     from rollview.algebra.scalar import Scalar
     from rollview.algebra.schema import Schema
@@ -23,6 +27,10 @@ class Typer(Protocol):
 
     def generated(self, node: Relation, generator: Scalar) -> tuple[str, ...]:
         """The names that Spark gives the columns of a generator over a relation."""
+        ...
+
+    def pivoted(self, columns: Sequence[tuple[str, str]], pivot: exp.Pivot) -> Schema:
+        """The output columns of a PIVOT or UNPIVOT of a table, whose columns are given with their types."""
         ...
 
     def is_builtin(self, function: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 from sqlglot import exp
@@ -34,6 +35,11 @@ class SparkTyper:
         source = exp.Subquery(this=self.emitted(node), alias=exp.TableAlias(this=ident("source")))
         query = exp.Select(expressions=[generator.tree.copy()], from_=exp.From(this=source))
         return tuple(c.name for c in self.lake.schema(query))
+
+    def pivoted(self, columns: Sequence[tuple[str, str]], pivot: exp.Pivot) -> Schema:
+        nulls = [exp.alias_(exp.cast(exp.null(), type_, dialect="spark"), ident(name)) for name, type_ in columns]
+        source = exp.Subquery(this=exp.Select(expressions=nulls), pivots=[pivot.copy()])
+        return self.lake.schema(exp.Select(expressions=[exp.Star()], from_=exp.From(this=source)))
 
     def emitted(self, node: Relation) -> exp.Query:
         return emit(as_called(node), lambda scan: user_table(scan.table).tree())

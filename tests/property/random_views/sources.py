@@ -82,15 +82,17 @@ class Sources(Measures, ABC):
         kept, by, value = (self.name("x") for _ in range(3))
         listed = zip(self.rng.sample(inner.columns, 3), (kept, by, value), strict=True)
         body = f"(SELECT {', '.join(f'{self.full(c)} AS {n}' for c, n in listed)} FROM {inner.sql})"
-        one, two = self.name("x"), self.name("x")
-        if self.chance(0.5):
-            call = self.rng.choice(("SUM", "COUNT", "MIN"))
-            text = f"{body} PIVOT ({call}({value}) FOR {by} IN (1 AS {one}, 2 AS {two}))"
-            names = [kept, one, two]
-        else:
-            nulls = self.rng.choice(("", "INCLUDE NULLS "))
-            text = f"{body} UNPIVOT {nulls}({one} FOR {two} IN ({by}, {value}))"
-            names = [kept, one]
+        one, two, three = (self.name("x") for _ in range(3))
+        call, nulls = self.rng.choice(("SUM", "COUNT", "MIN")), self.rng.choice(("", "INCLUDE NULLS "))
+        clause, names = self.rng.choice(
+            [
+                (f"PIVOT ({call}({value}) FOR {by} IN (1 AS {one}, NULL AS {two}))", [kept, one, two]),
+                (f"PIVOT ({call}({value}) FOR ({kept}, {by}) IN ((1, 2) AS {one}, (2, NULL) AS {two}))", [one, two]),
+                (f"UNPIVOT {nulls}({one} FOR {two} IN ({by}, {value}))", [kept, one]),
+                (f"UNPIVOT {nulls}(({one}, {two}) FOR {three} IN (({by}, {value}), ({kept}, {by})))", [one, two]),
+            ]
+        )
+        text = f"{body} {clause}"
         return Query(f"SELECT {', '.join(names)} FROM {text}", [(n, INT) for n in names]).item(alias)
 
     def lateral_view(self, scope: Scope) -> str:
