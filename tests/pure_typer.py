@@ -173,6 +173,9 @@ def generated_types(node: Generate, below: Mapping[str, str]) -> Mapping[str, st
         case "stack":
             width = len(node.columns)
             types = [widest(infer(v, below) for v in others[i::width]) for i in range(width)]
+        case "window":
+            moment = infer(first, below)
+            types = [f"struct<start:{moment},end:{moment}>"]
         case name:
             raise NotImplementedError(f"the tests' typer does not know {name}")
     return dict(zip(node.columns, types, strict=True))

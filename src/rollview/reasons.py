@@ -11,7 +11,8 @@ REASONS: dict[str, str] = {
     "RV-FLOAT-SUM": "a floating-point sum is kept by adding and subtracting: it may differ from a recompute in the "
     "last digits, and is derived anew from time to time; NaN and infinities are counted apart and exact",
     "RV-FROM": "this kind of FROM item is not maintained from changes yet",
-    "RV-GENERATOR": "generators inside expressions, and time windows, are not maintained from changes yet",
+    "RV-GENERATOR": "generators inside expressions, and time windows outside of SELECT and GROUP BY or several in one "
+    "SELECT are not maintained from changes yet",
     "RV-GROUPING-SETS": "GROUP BY … WITH TOTALS is not maintained from changes yet",
     "RV-EQUALITY-DELETES": "this kind of deletion in an attached table is not captured yet",
     "RV-ICEBERG-FORMAT": "this version of the table format is not captured yet",

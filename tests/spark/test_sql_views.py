@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from random import Random
 from typing import TYPE_CHECKING
@@ -29,7 +30,7 @@ from rollview.algebra.schema import BaseTable, Column
 from rollview.plan import emit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -164,4 +165,72 @@ def test_paths_into_variants(spark: SparkSession, tmp_path: Path) -> None:
     wh.refresh()
     for name in queries:
         assert wh.verify(name).ok, name
+    wh.close()
+
+
+TIME_WINDOWS = {
+    "tumbling": "SELECT window.start, window.end, COUNT(*) AS n FROM clicks GROUP BY window(at, '10 minutes')",
+    "sliding": (
+        "SELECT window(at, '10 minutes', '4 minutes', '1 minute') AS w, who, SUM(n) AS n FROM clicks GROUP BY w, who"
+    ),
+    "by_itself": "SELECT id, window(at, '1 hour'), window(at, '1 hour').start AS hour FROM clicks WHERE n > 0",
+    "of_dates": "SELECT window(CAST(at AS DATE), '2 days') AS days, MAX(n) AS most FROM clicks GROUP BY 1",
+    "without_zone": "SELECT window(local, '1 day', '12 hours') AS w, COUNT(*) AS c FROM clicks GROUP BY ALL",
+    "last_moment": (
+        "SELECT window_time(window) AS t, n FROM (SELECT window, SUM(n) AS n FROM clicks "
+        "GROUP BY window(at, '15 minutes')) WHERE n > 1"
+    ),
+    "windows_of_windows": (
+        "SELECT window(t, '1 day').start AS day, MAX(n) AS most FROM (SELECT window_time(window) AS t, n FROM "
+        "(SELECT window, COUNT(*) AS n FROM clicks GROUP BY window(at, '15 minutes'))) GROUP BY window(t, '1 day')"
+    ),
+    "sessions": "SELECT who, session_window.start, session_window.end, COUNT(*) AS n, SUM(n) AS total FROM clicks "
+    "GROUP BY who, session_window(at, '10 minutes')",
+    "sessions_of_all": "SELECT session_window(at, '5 minutes') AS s, COUNT(*) AS n FROM clicks GROUP BY 1",
+    "sessions_of_several_lengths": (
+        "SELECT who, session_window, MIN(id) AS least FROM clicks "
+        "GROUP BY session_window(at, CASE WHEN n = 1 THEN '1 minute' WHEN n = 2 THEN '0 minutes' "
+        "ELSE '20 minutes' END), who HAVING session_window.end > TIMESTAMP'2020-01-01 00:05:00'"
+    ),
+    "sessions_without_zone": (
+        "SELECT session_window(local, '3 hours').start AS s, COUNT(*) AS n FROM clicks "
+        "WHERE n IS NOT NULL GROUP BY session_window(local, '3 hours')"
+    ),
+}
+
+
+def clicks(rng: Random, ids: Iterable[int]) -> list[tuple[int, str | None, datetime | None, datetime, int | None]]:
+    """Many at the same moment, or exactly as far apart as a gap is."""
+    start = datetime(2020, 1, 1, tzinfo=UTC)
+    return [
+        (
+            i,
+            rng.choice(("ann", "bob", None)),
+            rng.choice((None, *[start + timedelta(minutes=5 * rng.randrange(30))] * 9)),
+            (start + timedelta(hours=rng.randrange(60))).replace(tzinfo=None),
+            rng.choice((None, 1, 2, 3)),
+        )
+        for i in ids
+    ]
+
+
+def test_time_windows(spark: SparkSession, tmp_path: Path) -> None:
+    rng = Random(3)
+    wh = rollview.open(tmp_path)
+    wh.create_table("clicks", "id INT, who STRING, at TIMESTAMP, local TIMESTAMP_NTZ, n INT", key=["id"])
+    with wh.transaction() as tx:
+        tx.insert("clicks", clicks(rng, range(40)))
+    for name, sql in TIME_WINDOWS.items():
+        wh.create_view(name, sql, policy="strict")
+        assert wh.table(name).schema.simpleString() == wh.sql(sql).schema.simpleString(), sql
+        assert wh.verify(name).ok, name
+    for step in range(4):
+        with wh.transaction() as tx:
+            tx.insert("clicks", clicks(rng, range(40 + 5 * step, 45 + 5 * step)))
+            tx.upsert("clicks", clicks(rng, rng.sample(range(40), 5)))
+            tx.delete("clicks", where=f"id % 9 = {step}")
+        wh.refresh()
+        for name in TIME_WINDOWS:
+            found = wh.verify(name)
+            assert found.ok, f"{name}\nmissing {found.missing}\nextra {found.extra}"
     wh.close()

@@ -19,6 +19,8 @@ from rollview.frontend.refuse import words
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from sqlglot.tokenizer_core import Token
+
 KNOWN = words("COUNT SUM AVG COALESCE IF ARRAY DATEADD DATE_ADD DATEDIFF DATE_DIFF TIMESTAMPADD TIMESTAMPDIFF")
 OWN_SYNTAX = words("CAST TRY_CAST EXTRACT TRIM POSITION OVERLAY SUBSTRING SUBSTR CEIL FLOOR")
 
@@ -50,6 +52,14 @@ class SparkSQL(Spark):
         SUBQUERY_TOKENS: ClassVar = {*SparkParser.SUBQUERY_TOKENS, TokenType.TABLE}
         COLON_IS_VARIANT_EXTRACT = True
         COLON_CHAIN_IS_SINGLE_EXTRACT = False
+
+        def parse(self, raw_tokens: list[Token], sql: str) -> list[exp.Expr | None]:
+            """WINDOW w AS … is a clause; else it is the function of that name, or a column."""
+            for place, token in enumerate(raw_tokens):
+                clause = [t.token_type for t in raw_tokens[place + 2 : place + 3]] == [TokenType.ALIAS]
+                if token.token_type is TokenType.WINDOW and not clause:
+                    token.token_type = TokenType.VAR
+            return super().parse(raw_tokens, sql)
 
         def _parse_join(
             self,

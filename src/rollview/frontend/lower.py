@@ -22,9 +22,11 @@ from rollview.frontend.pivot import pivoted
 from rollview.frontend.refuse import bad, not_yet, words
 from rollview.frontend.scalars import Scalars, has_aggregate, is_grouping
 from rollview.frontend.scope import Allocator, Lowered, Named, Scope, Visible, listed
+from rollview.frontend.session_windows import sessions_opened
 from rollview.frontend.sets import counted, distinct_rows, union_all
 from rollview.frontend.stars import fields_named, stars_opened
 from rollview.frontend.time_filters import refuse_elsewhere
+from rollview.frontend.time_windows import last_moments_spelled, windows_opened
 from rollview.frontend.variants import paths_spelled
 from rollview.names import CLOCK
 
@@ -142,6 +144,7 @@ class Lowering:
             for step in subqueries.where(self.inside, where.this, scope, ctes):
                 scope.relation = step(scope.relation)
         node = stars_opened(self, node, scope)
+        node = sessions_opened(self, windows_opened(self, node, scope), scope)
         if is_grouping(node):
             return lower_grouping(
                 node, scope, self.scalars, self.allocator, self.tables, self.having(ctes), self.marks(ctes)
@@ -326,7 +329,7 @@ def operation(node: exp.SetOperation) -> str:
 
 def lower(tree: exp.Query, tables: Tables, typer: Typer) -> tuple[Lowered, tuple[str, ...]]:
     """The algebra of a query, and notes on what was left out of it on purpose."""
-    tree = fields_named(paths_spelled(tree))
+    tree = fields_named(paths_spelled(last_moments_spelled(tree)))
     refuse_elsewhere(tree)
     lowering = Lowering(tables, typer)
     try:

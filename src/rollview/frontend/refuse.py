@@ -42,7 +42,7 @@ ROW_GENERATORS = words(
     """
 )
 """functions that make any number of rows of one"""
-GENERATORS = ROW_GENERATORS | words("window session_window window_time")
+GENERATORS = ROW_GENERATORS | words("window session_window")
 
 
 WINDOW_FUNCTIONS = words(

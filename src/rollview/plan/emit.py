@@ -15,6 +15,7 @@ from functools import lru_cache
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
+from rollview.algebra.generators import TIME_WINDOW
 from rollview.algebra.relation import (
     Aggregate,
     AntiJoin,
@@ -268,6 +269,9 @@ class Emitter:
 
     def generate(self, node: Generate) -> exp.Query:
         piece = self.piece(node.source)
+        if node.generator.tree.name.lower() == TIME_WINDOW:
+            windows = dict.fromkeys(node.columns, piece.value(node.generator))
+            return piece.select({n: piece.columns[n] for n in node.source.names} | windows)
         alias = self.alias("g")
         lateral = exp.Lateral(
             this=piece.value(node.generator).tree,
