@@ -19,6 +19,8 @@ from rollview.propagate.standing import relations_below
 
 WORTH = 16 * 1024 * 1024
 """bytes of all tables; below, either way takes a moment that says nothing of the other, and the delta is kept"""
+SPENT = 1_000
+"""refreshes whose seconds are added up, at most"""
 MERGED = 40_000
 """bytes of an extent that a changed row makes a MERGE read, at most"""
 
@@ -122,11 +124,17 @@ class Forecast:
         run = self.control.history.run(self.view.name, "recompute", after=trial.id or 0, limit=most)
         return run.count >= AGAIN and run.seconds >= seconds
 
+    @property
+    def spent(self) -> float:
+        """Seconds of refreshes from changes since the creation."""
+        after = self.past.created[0].id if self.past.created else None
+        return self.control.history.run(self.view.name, "incremental", after=after or 0, limit=SPENT).seconds
+
     def history(self) -> Learned:
         """What past refreshes say of the model."""
         ways = (self.past.incremental, self.past.recompute, self.past.created)
         incremental, recompute, created = ([(said(r), r.actual_cost) for r in rows] for rows in ways)
-        return learn(incremental, recompute, created, again=self.again)
+        return learn(incremental, recompute, created, again=self.again, spent=0.0 if recompute else self.spent)
 
 
 def said(row: HistoryRow) -> float | None:

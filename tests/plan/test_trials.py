@@ -151,6 +151,17 @@ def test_a_trial_that_takes_longer_each_time_is_made_less_often(view: View) -> N
     assert second > 2 * first
 
 
+@pytest.mark.parametrize(("recompute", "then"), [(0.25, "recompute"), (0.9, "incremental")])
+def test_the_first_recompute_comes_when_it_matters_little(view: View, recompute: float, then: str) -> None:
+    """The creation took a second, refreshes half of it: nobody knows which way is shorter."""
+    for _ in range(60):
+        view.refresh(0.5, recompute)
+    ways = [strategy for strategy, _ in view.taken[1:]]
+    first = ways.index("recompute")
+    assert 15 < first < 30
+    assert set(ways[first + 1 :][:15]) == {then}
+
+
 @pytest.mark.parametrize(("seconds", "model"), [(0.4, 0.118), (0.05, None)], ids=["small", "unseen"])
 def test_a_quick_one_in_between_does_not_make_trials_cheap(view: View, seconds: float, model: float | None) -> None:
     """A small change takes the other way now and then, or one that the view does not see; the large ones are what

@@ -6,7 +6,8 @@
 The rates are guesses; each view's own history scales them, per strategy. Only the comparison of the two matters. A
 look-up reads few columns and skips what no changed key can be in, so it is guessed cheap: where that is wrong, the
 first refreshes show it, and where it is right, nobody would ever know had they not been tried. For the same reason a
-view whose refreshes take long is recomputed once: its creation, with Spark still cold, tells little of that.
+view is recomputed once, if its refreshes take long, or have taken so long altogether that it matters little: its
+creation, with Spark still cold, tells only what that takes at most.
 """
 
 from __future__ import annotations
@@ -98,11 +99,12 @@ def estimate(work: Work, learned: Learned = Learned()) -> Estimate:  # noqa: B00
     )
 
 
-def learn(incremental: Seen, recompute: Seen, created: Seen, *, again: bool = False) -> Learned:
+def learn(incremental: Seen, recompute: Seen, created: Seen, *, again: bool = False, spent: float = 0.0) -> Learned:
     """The best of the last few counts, because the first refreshes of a session are slow for reasons of their own; and
     only if both strategies have been seen, an incremental refresh twice: otherwise one of them would be judged by its
     cold start alone, and so may the first recompute be, which has a second chance. Refreshes from changes are what
-    changes make them, so only the last two count. Until there was a recompute, the creation of the view tells of it."""
+    changes make them, so only the last two count. Until there was a recompute, the creation of the view tells of it,
+    and what refreshes from changes have `spent` since, of which a trial may take its share."""
     kept, whole, made = (ratios(seen) for seen in (incremental[:ENOUGH], recompute, created))
     if len(kept) < ENOUGH or not (whole or made):
         return Learned()
@@ -112,7 +114,8 @@ def learn(incremental: Seen, recompute: Seen, created: Seen, *, again: bool = Fa
         return Learned(min(kept), min(whole) / FIRST, known=True, again=again)
     shortest = min(actual for _, actual in incremental[:ENOUGH] if actual)
     creation = min(actual for _, actual in created if actual)
-    tries = shortest > LONG and shortest > NEAR * creation
+    long = shortest > LONG and shortest > NEAR * creation
+    tries = long or (shortest > SEEN and spent * TRIAL >= creation - shortest)
     return Learned(min(kept), min(made) / COLD, tries=tries)
 
 
