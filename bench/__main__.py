@@ -104,8 +104,9 @@ def show(results: dict[str, list[dict[str, Any]]]) -> None:
             growth = big["bytes"] / max(1, small["bytes"])
             console.print(f"{what}: tenfold base, {growth:.2f} times the bytes, {big['jobs']} jobs")
     for one in results.get("propagate", ()):
-        for size, ratio in one["ratios"].items():
-            console.print(f"{size} view, a small change propagated, not applied: {ratio:.2f} of a refresh")
+        for size, of in one["ratios"].items():
+            told = f"{of['stored']:.2f} of a refresh that stores it too, {of['refreshed']:.2f} of one that does not"
+            console.print(f"{size} view, a small change propagated, not applied: {told}")
     for one in results.get("contention", ()):
         longest, total = one["longest / target"], one["all / one big step"]
         console.print(f"steps of a target duration: the longest {longest:.2f} of it, all {total:.2f} of one big step")
