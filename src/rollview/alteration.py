@@ -31,7 +31,6 @@ from rollview.plan.alter import Alter
 from rollview.plan.compile import CompiledView
 from rollview.plan.emit import ident, sql
 from rollview.plan.redefine import stored_alike
-from rollview.propagate.states import States
 from rollview.redefinition import is_outdated
 from rollview.registry import PATIENCE, Registry, refuse_unfit
 from rollview.status import ready
@@ -212,7 +211,7 @@ class Readers:
         if not self.alter.widen or not self.reshaped:
             return True
         after = {**self.relations, self.name: replace(self.table, base=self.bases[self.name])}
-        states = States(self.lake, self.control, after, first=True)
+        states = self.views.states(after, first=True)
         try:
             wanted = self.lake.schema(states.evaluated(compiled.extent.rows, self.control.ticks.last_tick()))
         finally:

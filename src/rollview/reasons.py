@@ -61,6 +61,8 @@ REASONS: dict[str, str] = {
     "RV-DATA-KEPT": "the new query of a view is answered by the rows that are stored, so they stay",
     "RV-UPSTREAM-REDEFINED": "a view below got another query, so the view is computed anew from what it is now",
     "RV-UPSTREAM-RECOMPUTED": "a view below was recomputed, so there is no delta of it to go on from",
+    "RV-QUANTIFIED": "Spark does not compare with ANY or ALL of a subquery; rollview keeps such a view all the same, "
+    "and verify recomputes it as rollview reads it",
     "RV-QUALIFY": "Spark has no QUALIFY; rollview keeps such a view all the same, and verify recomputes it as rollview "
     "reads it",
     "RV-LIMIT-INSIDE": "in a subquery that depends on the query around it Spark may lose the ORDER BY of a LIMIT, and "

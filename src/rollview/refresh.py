@@ -292,7 +292,7 @@ class Refresh(ViewWork):
 
     def recompute(self, span: Span) -> Applied:
         """Everything from the base tables at the span's end, in one commit."""
-        states = States(self.lake, self.control, self.relations)
+        states = States(self.lake, self.control, self.relations, self.compiled_of)
         try:
             with self.phase("recompute"), self.evaluated(states, span.upto) as (rows, self.said):
                 self.mark_break(span.upto)

@@ -98,6 +98,12 @@ class Views:
                 scalars.check_function(call)
         self.typer.query(text)
 
+    def states(self, relations: Mapping[str, Stored], *, first: bool = False) -> States:
+        def reading(view: Stored) -> CompiledView | None:
+            return None if outdated(view, relations) else self.compiled(view, relations)
+
+        return States(self.lake, self.control, relations, reading, first=first)
+
     def compiled(self, view: Stored, relations: Mapping[str, Stored]) -> CompiledView | None:
         if outdated(view, relations):
             raise SourceError(
@@ -247,7 +253,7 @@ class Views:
     def compute(
         self, view: Stored, compiled: CompiledView | None, relations: Mapping[str, Stored], output: Schema, tick: int
     ) -> None:
-        states = States(self.lake, self.control, relations, first=True)
+        states = self.states(relations, first=True)
         try:
             properties = {
                 PROPERTY_TICK: str(tick),

@@ -10,8 +10,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sqlglot import exp
-
 from rollview import sources
 from rollview.algebra.schema import Tables
 from rollview.alteration import asked
@@ -35,7 +33,7 @@ from rollview.plan.explain import Explanation, StoredPart, explain
 from rollview.propagate import intervals
 from rollview.propagate.log_rows import log_rows
 from rollview.propagate.present import DRIVERS
-from rollview.propagate.states import States, reader_at
+from rollview.propagate.states import reader_at
 from rollview.propagate.versioned import Span
 from rollview.propagate.view_delta import ViewDelta
 from rollview.propagate.visible_changes import visible_changes
@@ -291,7 +289,7 @@ class Warehouse:
             return self._lake.run(self._lake.select_all(user_table(name).tree()))
         tick = self._target(at)
         self._upkeep.settle(target.name, tick)
-        states = States(self._lake, self._control, all_stored(self._control))
+        states = self._views.states(all_stored(self._control))
         try:
             return self._lake.run(self._lake.select_all(states.at(target.name.lower(), tick)))
         finally:
@@ -330,7 +328,7 @@ class Warehouse:
                 hint="it is stored for views that another view reads, and by wh.propagate",
             )
         relations = all_stored(self._control)
-        states = States(self._lake, self._control, relations)
+        states = self._views.states(relations)
         try:
             compiled = self._views.compiled(target, relations)
             return self._lake.run(visible_changes(states, target, compiled, Span(first, last)))
@@ -343,7 +341,7 @@ class Warehouse:
         text = respelled(statement, relations)
         for name in self._views.reads(text, relations):
             self._upkeep.settle(name, tick)
-        states = States(self._lake, self._control, relations)
+        states = self._views.states(relations)
         try:
             return self._lake.run(states.query(text, tick))
         finally:
@@ -410,12 +408,9 @@ class Warehouse:
             raise BrokenInvariant(f"{target.name} has no extent", code="RV-NO-EXTENT")
         refuse_outdated(self._control, target, found.tick)
         self._upkeep.settle(target.name, found.tick)
-        states = States(self._lake, self._control, relations)
+        states = self._views.states(relations)
         try:
-            compiled = self._views.compiled(target, relations)
-            recomputed: exp.Query | str = states.defined(target, found.tick)
-            if compiled is not None and not compiled.determined:
-                recomputed = states.evaluated(compiled.definition, found.tick)
+            recomputed = states.computed(target, found.tick)
             here = reader_at(target, found.snapshot_id)
             return audit(self._lake, target.name, found.tick, here, recomputed, target.base.columns)
         finally:

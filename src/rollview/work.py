@@ -35,7 +35,8 @@ from rollview.plan.extent import Kind, core
 from rollview.plan.maintain import Maintenance
 from rollview.plan.restrict import restrict
 from rollview.propagate.settle import Settle
-from rollview.propagate.versioned import CompiledOf, Span, Versioned, nobody
+from rollview.propagate.states import CompiledOf
+from rollview.propagate.versioned import Span, Versioned, nobody
 from rollview.propagate.view_delta import ViewDelta
 from rollview.report import Report
 from rollview.steps import reached

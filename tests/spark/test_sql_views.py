@@ -14,6 +14,7 @@ from tests.property.test_dependent import IN_CONDITIONS, IN_GROUPS, LATERAL, REF
 from tests.property.test_dependent import SPARK_ONLY as LATERAL_SPARK_ONLY
 from tests.property.test_regressions import (
     LATERALS,
+    QUANTIFIED,
     SCALAR_SUBQUERIES,
     SETS_AND_GENERATORS,
     SPARK_ONLY,
@@ -39,6 +40,7 @@ DEPENDENT = {**LATERAL_SPARK_ONLY, **IN_GROUPS, **IN_CONDITIONS, **SUBQUERIES, *
 GROUPS = {
     "spark_only": {**SPARK_ONLY, **LATERALS},
     "windows": {**TIES, **dict(list(WINDOWS.items())[:14])},
+    "quantified": QUANTIFIED,
     "sets": dict(list(SETS_AND_GENERATORS.items())[::2]),
     "subqueries": dict(list(SCALAR_SUBQUERIES.items())[::2]),
     "dependent": {n: q for n, q in list(DEPENDENT.items())[::2] if n not in REFUSED_BY_SPARK}
@@ -233,4 +235,32 @@ def test_time_windows(spark: SparkSession, tmp_path: Path) -> None:
         for name in TIME_WINDOWS:
             found = wh.verify(name)
             assert found.ok, f"{name}\nmissing {found.missing}\nextra {found.extra}"
+    wh.close()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT id, a FROM r QUALIFY row_number() OVER (ORDER BY a, id) <= 2",
+        "SELECT id, a FROM r WHERE a >= ALL (SELECT a FROM r)",
+    ],
+    ids=["qualify", "quantified"],
+)
+def test_what_spark_cannot_read_is_read_at_any_tick(spark: SparkSession, tmp_path: Path, sql: str) -> None:
+    """Also between two refreshes, where only the tables tell what the view was, and by views above."""
+    wh = rollview.open(tmp_path)
+    wh.create_table("r", "id INT, a INT", key=["id"])
+    wh.create_view("v", sql)
+    wh.create_view("above", "SELECT COUNT(*) AS n, MAX(a) AS most FROM v")
+    expected = {}
+    for step in range(1, 4):
+        with wh.transaction() as tx:
+            tx.insert("r", [(10 * step + i, step * i % 7) for i in range(4)])
+        expected[tx.tick] = sorted(map(tuple, wh.snapshot(tx.tick).table("v").collect()))
+    wh.refresh()
+    for tick, rows in expected.items():
+        assert sorted(map(tuple, wh.table("v", at=tick).collect())) == rows
+        assert wh.table("above", at=tick).collect()[0].n == len(rows)
+    assert expected[tick] == sorted(map(tuple, wh.table("v").collect())) and rows
+    assert wh.verify("v").ok and wh.verify("above").ok
     wh.close()

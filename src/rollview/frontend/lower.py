@@ -19,6 +19,7 @@ from rollview.frontend.joins import lower_join
 from rollview.frontend.lateral import lateral
 from rollview.frontend.limit import Asked, first_rows, is_limited
 from rollview.frontend.pivot import pivoted
+from rollview.frontend.quantifiers import quantifiers_spelled
 from rollview.frontend.refuse import bad, not_yet, words
 from rollview.frontend.scalars import Scalars, has_aggregate, is_grouping
 from rollview.frontend.scope import Allocator, Lowered, Named, Scope, Visible, listed
@@ -329,7 +330,7 @@ def operation(node: exp.SetOperation) -> str:
 
 def lower(tree: exp.Query, tables: Tables, typer: Typer) -> tuple[Lowered, tuple[str, ...]]:
     """The algebra of a query, and notes on what was left out of it on purpose."""
-    tree = fields_named(paths_spelled(last_moments_spelled(tree)))
+    tree = quantifiers_spelled(fields_named(paths_spelled(last_moments_spelled(tree))))
     refuse_elsewhere(tree)
     lowering = Lowering(tables, typer)
     try:

@@ -4,7 +4,7 @@ A conjunct of WHERE that refers to the query around it becomes the join's predic
 x = s is false for every s, so a partner is any s for which it is not: the anti join tests (x = s) IS NOT FALSE.
 Below OR, NOT or anything else the subquery is a mark join, whose column stands in the expression. IN below OR and NOT
 is TRUE if some s is equal, else NULL if some comparison is NULL, else FALSE; anywhere else Spark has no NULL for it, so
-it is refused there.
+it is refused there. x < ANY (S) is an IN that compares in another way; Spark has none, so its NULL may be seen.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from rollview.errors import RollviewError
 from rollview.frontend.dependent import dependent
 from rollview.frontend.generators import is_generator
 from rollview.frontend.joins import INNER, kind_of
+from rollview.frontend.quantifiers import COMPARISON, compared
 from rollview.frontend.refuse import bad, not_yet
 from rollview.frontend.scalar_subqueries import DEPENDS, scalar_value
 from rollview.frontend.scalars import ands, found_in, is_aggregate, is_grouping, is_predicate, is_subquery
@@ -179,20 +180,20 @@ class Subqueries:
 
         def step(relation: Relation) -> Relation:
             if negated:
-                tests = [self.may_equal(a, b, relation, inner.relation) for a, b in pairs]
+                tests = [self.may_hold(tree, a, b, relation, inner.relation) for a, b in pairs]
             else:
-                tests = [equals(a, b) for a, b in pairs]
+                tests = [compared(tree, a, b) for a, b in pairs]
             predicate = within(inner.predicate(*tests), relation, inner.relation, tree)
             return (AntiJoin if negated else SemiJoin)(relation, inner.relation, predicate)
 
         return step
 
-    def may_equal(self, a: Scalar, b: Scalar, left: Relation, right: Relation) -> Scalar:
+    def may_hold(self, tree: exp.Expr, a: Scalar, b: Scalar, left: Relation, right: Relation) -> Scalar:
         """(a = b) IS NOT FALSE, as Spark spells it to itself; that is a = b where neither can be NULL."""
-        known = self.lowering.tables
+        known, test = self.lowering.tables, compared(tree, a, b)
         if a.column in facts.never_null(left, known) and b.column in facts.never_null(right, known):
-            return equals(a, b)
-        return Scalar(exp.Or(this=equals(a, b).tree, expression=is_null(equals(a, b)).tree))
+            return test
+        return Scalar(exp.Or(this=test.tree.copy(), expression=is_null(test).tree))
 
     def marks(self, tree: exp.Expr, correlated: list[Scalar] | None) -> list[Step]:
         rewritten, steps = self.columns(tree)
@@ -214,7 +215,8 @@ class Subqueries:
             root = condition_around(node, tree)
             if isinstance(node, exp.Exists) or only_connectives(node, root) or self.without_null(node):
                 return found
-            if not all(isinstance(above, exp.Connector | exp.Not | exp.Paren) for above in ancestors(node, root)):
+            among = (isinstance(above, exp.Connector | exp.Not | exp.Paren) for above in ancestors(node, root))
+            if not node.args.get(COMPARISON) and not all(among):
                 # Spark takes such an IN for FALSE where it should be NULL, and so would a recompute
                 raise not_yet("IN (subquery) whose NULL can be seen", "RV-SUBQUERY", node, "write it as EXISTS")
             doubt = self.mark(steps, node, lambda pairs: [is_null(p) for p in (conjunction(pairs),) if p])
@@ -233,7 +235,7 @@ class Subqueries:
     def mark(self, steps: list[Step], node: exp.Expr, test: Callable[[list[Scalar]], list[Scalar]]) -> exp.Expr:
         """The column of a mark join. Every join lowers the subquery for itself, so that no column has two origins."""
         inner = self.inner(node)
-        predicate = inner.predicate(*test([equals(a, b) for a, b in self.pairs(node, inner)]))
+        predicate = inner.predicate(*test([compared(node, a, b) for a, b in self.pairs(node, inner)]))
         name = self.lowering.allocator.name("mark")
 
         def step(relation: Relation) -> Relation:
@@ -254,6 +256,10 @@ class Subqueries:
                 "RV-IN-COLUMNS",
                 tree,
                 "select as many columns as there are on the left",
+            )
+        if len(operands) > 1 and tree.args.get(COMPARISON, exp.EQ.key) != exp.EQ.key:
+            raise not_yet(
+                "this comparison of several columns with ANY or ALL", "RV-SUBQUERY", tree, "write it as EXISTS"
             )
         return [(self.lower(o), b) for o, b in zip(operands, inner.outputs, strict=True)]
 
@@ -346,10 +352,6 @@ def replaced(tree: exp.Expr, column: Callable[[exp.Expr], exp.Expr]) -> exp.Expr
         return next(columns) if is_subquery(node) else node
 
     return tree.transform(replace)
-
-
-def equals(a: Scalar, b: Scalar) -> Scalar:
-    return Scalar(exp.EQ(this=operand(a.tree), expression=operand(b.tree)))
 
 
 def is_null(scalar: Scalar) -> Scalar:

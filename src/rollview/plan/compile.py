@@ -14,6 +14,7 @@ from rollview.errors import BadInput, BrokenInvariant
 from rollview.frontend.lower import lower
 from rollview.frontend.normalise import normalise
 from rollview.frontend.parse import parse_query
+from rollview.frontend.quantifiers import is_quantified, quantifiers_dropped
 from rollview.frontend.references import through
 from rollview.frontend.ties import Ties
 from rollview.names import is_reserved
@@ -45,7 +46,7 @@ class CompiledView:
     @property
     def determined(self) -> bool:
         """Does the user's text have one meaning, and for Spark too? Where rows tie, the definition is one choice."""
-        return not {"RV-TIES", "RV-QUALIFY", "RV-LIMIT-INSIDE"} & set(self.notes)
+        return not {"RV-TIES", "RV-QUALIFY", "RV-QUANTIFIED", "RV-LIMIT-INSIDE"} & set(self.notes)
 
 
 def compile_view(sql: str, base: Tables, typer: Typer, kept: Kept = nothing_kept) -> CompiledView:
@@ -63,7 +64,9 @@ def compile_view(sql: str, base: Tables, typer: Typer, kept: Kept = nothing_kept
 def compiled(sql: str, base: Tables, typer: Typer, kept: Kept) -> CompiledView:
     tree = parse_query(sql)
     lowered, notes = lower(tree, base, typer)
-    text = sql if tree.find(exp.Qualify) is None else sql_text(unqualified(tree))
+    lacking = {"RV-QUALIFY": tree.find(exp.Qualify) is not None, "RV-QUANTIFIED": is_quantified(tree)}
+    beyond_spark = [note for note, found in lacking.items() if found]
+    text = sql_text(spelled_for_spark(tree)) if beyond_spark else sql
     output = typer.query(through(text, {n: t.seen for n, t in base.items() if t.seen is not None}))
     check_output(output)
     check_resolution(output, lowered)
@@ -78,9 +81,7 @@ def compiled(sql: str, base: Tables, typer: Typer, kept: Kept) -> CompiledView:
         refuse_ungroupable(output)
     if extent.states is not None and extent.states.floating:
         notes = (*notes, "RV-FLOAT-SUM")
-    if tree.find(exp.Qualify) is not None:
-        notes = (*notes, "RV-QUALIFY")
-    return CompiledView(sql, output, definition, extent, tables(definition), notes)
+    return CompiledView(sql, output, definition, extent, tables(definition), (*notes, *beyond_spark))
 
 
 def window_notes(extent: Extent, ties: Ties) -> list[str]:
@@ -90,9 +91,10 @@ def window_notes(extent: Extent, ties: Ties) -> list[str]:
     return notes
 
 
-def unqualified(tree: exp.Query) -> exp.Query:
-    """The query without QUALIFY, which Spark 4.1 lacks: more rows, of the same columns."""
-    copy = tree.copy()
+def spelled_for_spark(tree: exp.Query) -> exp.Query:
+    """The query without QUALIFY and comparisons with ANY and ALL, which Spark 4.1 lacks: other rows, of the same
+    columns."""
+    copy = quantifiers_dropped(tree)
     for clause in list(copy.find_all(exp.Qualify)):
         clause.pop()
     return copy

@@ -9,8 +9,8 @@ import sqlglot
 from sqlglot import exp
 
 from rollview.algebra.clock import read_clock
-from rollview.algebra.relation import Relation, Scan
-from rollview.algebra.scalar import Scalar
+from rollview.algebra.relation import Project, Relation, Scan
+from rollview.algebra.scalar import Scalar, col
 from rollview.capture.attached import reader_of
 from rollview.capture.clock import reading_at
 from rollview.capture.evolve import followed, selected
@@ -25,6 +25,7 @@ from rollview.lake.arrow import arrow_schema
 from rollview.lake.lake import Lake
 from rollview.lake.refs import to_table
 from rollview.names import CLOCK, delta_view
+from rollview.plan.compile import CompiledView
 from rollview.plan.emit import emit, ident
 from rollview.propagate.standing import stands
 from rollview.propagate.view_delta import ViewDelta
@@ -34,16 +35,26 @@ PRESENT = "present"
 NONE = "none"
 """the access of a table that is read when a view over it is made, and never again"""
 
+CompiledOf = Callable[[Stored], CompiledView | None]
+"""a view, compiled; None if it is kept by recompute"""
+
 
 class States:
     """Reads relations as of a tick. Temporary views that it makes are dropped by `close`."""
 
     def __init__(
-        self, lake: Lake, control: ControlStore, relations: Mapping[str, Stored], *, first: bool = False
+        self,
+        lake: Lake,
+        control: ControlStore,
+        relations: Mapping[str, Stored],
+        compiled: CompiledOf,
+        *,
+        first: bool = False,
     ) -> None:
         self.lake = lake
         self.control = control
         self.relations = relations
+        self.compiled = compiled
         self.first = first
         """is a view being made?"""
         self.bound: set[str] = set()
@@ -122,7 +133,7 @@ class States:
             return reader_at(view, found.snapshot_id)
         rolled = self.rolled(view, tick)
         if rolled is None:
-            return self.lake.run(self.defined(view, tick))
+            return self.lake.run(self.computed(view, tick))
         return reader_over(view, self.keep(delta_view(view.name, f"rolled{tick}"), rolled))
 
     def extent_at(self, view: Stored, tick: int) -> exp.Table:
@@ -174,6 +185,15 @@ class States:
     def evaluated(self, node: Relation, tick: int) -> exp.Query:
         """A relation over the states at a tick."""
         return emit(self.clocked(node, lambda _: tick), lambda scan: self.at(scan.table, tick))
+
+    def computed(self, view: Stored, tick: int) -> exp.Query | str:
+        """A view's rows from what it reads: by its own SQL, or as rollview reads it where that is one of several
+        readings, or Spark has none."""
+        compiled = self.compiled(view)
+        if compiled is None or compiled.determined:
+            return self.defined(view, tick)
+        names = zip(compiled.output, compiled.definition.names, strict=True)
+        return self.evaluated(Project(compiled.definition, tuple((c.name, col(n)) for c, n in names)), tick)
 
     def defined(self, view: Stored, tick: int) -> str:
         """A view's own SQL over the states at a tick, and at the reading of the clock there."""

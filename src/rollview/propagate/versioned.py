@@ -35,12 +35,9 @@ from rollview.plan.visible import view_delta, whole_delta
 from rollview.plan.waypoints import passed, waypoints
 from rollview.propagate.layout import elementary
 from rollview.propagate.log_rows import log_rows
-from rollview.propagate.states import States
+from rollview.propagate.states import CompiledOf, States
 from rollview.propagate.view_delta import ViewDelta
 from rollview.rules.dispatch import Shape
-
-CompiledOf = Callable[[Stored], CompiledView | None]
-"""a view below, compiled"""
 
 
 def nobody(view: Stored) -> CompiledView | None:
@@ -92,7 +89,7 @@ class Versioned:
         self.span = span
         self.small_rows = limits.small_rows
         self.compiled = compiled
-        self.states = States(lake, control, relations)
+        self.states = States(lake, control, relations, compiled)
         self.deltas: dict[str, Delta] = {}
         self.parts: dict[tuple[str, State], Callable[[], pa.Table | exp.Query]] = {}
         """parts of deltas that are only bound if a query reads them"""
