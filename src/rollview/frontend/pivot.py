@@ -42,8 +42,8 @@ def pivoted(lowering: Lowering, scope: Scope, pivot: exp.Pivot) -> Scope:
 
 def columns_of_values(lowering: Lowering, scope: Scope, pivot: exp.Pivot, field: exp.In) -> Scope:
     new = lowering.allocator.name
-    asked = Asked(lowering, scope, pivot, [field.this, *pivot.expressions])
-    made = asked.columns(named_alike_matters=sum(not call.alias for call in pivot.expressions) > 0)
+    clause = Clause(lowering, scope, pivot, [field.this, *pivot.expressions])
+    made = clause.columns(named_alike_matters=sum(not call.alias for call in pivot.expressions) > 0)
     calls = [call.unalias() for call in pivot.expressions]
     if len(made) != len(calls) * len(field.expressions):
         raise not_yet("PIVOT of this form", "RV-PIVOT", pivot)
@@ -51,12 +51,12 @@ def columns_of_values(lowering: Lowering, scope: Scope, pivot: exp.Pivot, field:
     kept: dict[str, Visible] = {}
     outputs: list[tuple[Visible, Scalar]] = []
     for visible in scope.shown:
-        if visible.unique not in asked.types:
+        if visible.unique not in clause.types:
             grouping.keys.append((key := new(visible.name), col(visible.unique)))
             kept[visible.unique] = Visible(visible.name, new(visible.name), visible.given)
             outputs.append((kept[visible.unique], col(key)))
     padded = all(c.type in NUMBERS or c.type.startswith("decimal") for c in made)
-    tests = [asked.matching(parts(field.this), value_of(v)) for v in field.expressions]
+    tests = [clause.matching(parts(field.this), value_of(v)) for v in field.expressions]
     cells = [cell(call, test, padded=padded) for test in tests for call in calls]
     values = [(Visible(c.name, new(c.name)), grouping.above(tree)) for c, tree in zip(made, cells, strict=True)]
     outputs += values
@@ -91,7 +91,7 @@ def restricted(tree: exp.Expr, test: exp.Expr) -> exp.Expr:
 
 def unpivoted(lowering: Lowering, scope: Scope, pivot: exp.Pivot, field: exp.In) -> Scope:
     new = lowering.allocator.name
-    asked = Asked(lowering, scope, pivot, field.expressions)
+    clause = Clause(lowering, scope, pivot, field.expressions)
     targets = [name for item in pivot.expressions for name in parts(item)]
     groups = [
         [scope.resolve(tree) for tree in parts(value_of(item)) if isinstance(tree, exp.Column)]
@@ -100,18 +100,18 @@ def unpivoted(lowering: Lowering, scope: Scope, pivot: exp.Pivot, field: exp.In)
     if any(len(group) != len(targets) or any(s.column is None for s in group) for group in groups):
         hint = f"{len(targets)} in each group"
         raise bad("UNPIVOT takes as many columns as it makes", "RV-PIVOT", pivot, hint)
-    wanted = asked.common_types(groups)
+    wanted = clause.common_types(groups)
     key, *values = (Visible(n.name, new(n.name)) for n in (field.this, *targets))
     arguments: list[exp.Expr] = [exp.Literal.number(len(groups))]
     for item, group in zip(field.expressions, groups, strict=True):
         arguments.append(exp.Literal.string(group_name(item)))
-        arguments += [asked.cast(scalar, type_) for scalar, type_ in zip(group, wanted, strict=True)]
+        arguments += [clause.cast(scalar, type_) for scalar, type_ in zip(group, wanted, strict=True)]
     stack = Scalar(exp.Anonymous(this="stack", expressions=arguments))
     relation: Generate | Filter = Generate(scope.relation, stack, tuple(v.unique for v in (key, *values)))
     if not pivot.args.get("include_nulls"):
         nulls = [exp.Is(this=col(v.unique).tree, expression=exp.Null()) for v in values]
         relation = Filter(relation, Scalar(exp.not_(exp.and_(*nulls))))
-    kept = {c.unique: c for c in scope.shown if c.unique not in asked.types}
+    kept = {c.unique: c for c in scope.shown if c.unique not in clause.types}
     return turned(scope, pivot, relation, kept, [key, *values])
 
 
@@ -126,7 +126,7 @@ def turned(
     return Scope(relation, [*left, Named("", tuple(made))], shown=shown, outer=scope.outer)
 
 
-class Asked:
+class Clause:
     """What a clause names of a scope, with types, and what Spark makes of it."""
 
     def __init__(self, lowering: Lowering, scope: Scope, pivot: exp.Pivot, trees: Iterable[exp.Expr]) -> None:
