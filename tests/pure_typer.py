@@ -24,6 +24,8 @@ from rollview.algebra.relation import (
     Measure,
     OuterJoin,
     Project,
+    Recall,
+    Recursion,
     Relation,
     Scan,
     SemiJoin,
@@ -148,6 +150,11 @@ class PureTyper:
             case Values():
                 rows = zip(*node.rows, strict=True)
                 return {n: widest(type_of(v, {}) for v in vs) for n, vs in zip(node.columns, rows, strict=True)}
+            case Recall():
+                counted = {COUNT: "bigint"} if node.signed else {}
+                return {name: t for (_, name), t in zip(node.columns, node.types, strict=True)} | counted
+            case Recursion():
+                return dict(zip(node.columns, self.types(node.source).values(), strict=True))
             case Window():
                 below = self.types(node.source)
                 return {**below, **{name: infer(w.tree.this, below) for name, w in node.columns}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rollview.algebra.relation import Aggregate, Scan, scans, tables
+from rollview.algebra.relation import Aggregate, Recursion, Scan, scans, tables
 from rollview.apply.fold import laid_out_by as sorted_by
 from rollview.apply.fold import settle
 from rollview.catalog import ControlStore
@@ -66,7 +66,8 @@ class Creation:
                 continue
             name = made[sql] = part_view(view, len(made) + 1)
             bases = {n: s.base for n, s in all_stored(self.control).items()}
-            known = {"part_of": view.lower(), "foreign_keys": plain(references(groups, bases))}
+            inherited = references(groups, bases) if isinstance(groups, Aggregate) else ()
+            known = {"part_of": view.lower(), "foreign_keys": plain(inherited)}
             with self.registry.making(name, part=True):
                 self.made(name, sql, policy, {}, known)
         return made, refused
@@ -80,11 +81,11 @@ class Creation:
         states = compiled.extent.states if compiled is not None else None
         return "RV-FLOAT-SUM" if states is not None and states.floating else reason
 
-    def next_part(self, text: str, made: Parts, refused: Parts) -> tuple[str, Aggregate] | None:
+    def next_part(self, text: str, made: Parts, refused: Parts) -> tuple[str, Aggregate | Recursion] | None:
         relations = all_stored(self.control)
-        found: list[tuple[str, Aggregate]] = []
+        found: list[tuple[str, Aggregate | Recursion]] = []
 
-        def kept(part: str, groups: Aggregate, whole: bool) -> str | None:
+        def kept(part: str, groups: Aggregate | Recursion, whole: bool) -> str | None:
             if part not in made and part not in refused and self.worth(groups, relations, whole=whole):
                 found.append((part, groups))
             return made.get(part)
@@ -92,11 +93,14 @@ class Creation:
         self.views.check(text, "incremental", relations, kept)
         return found[0] if found else None
 
-    def worth(self, groups: Aggregate, relations: Mapping[str, Stored], *, whole: bool) -> bool:
+    def worth(self, groups: Aggregate | Recursion, relations: Mapping[str, Stored], *, whole: bool) -> bool:
         """Is deriving groups so much work that storing all pays? In tables that are laid out by the group some of them
-        are found without a search, and all of them by a scan that need not sort."""
+        are found without a search, and all of them by a scan that need not sort. A recursion is always stored: its
+        change begins with all of its rows."""
         if any(relations[t].definition.get("access") == PRESENT for t in tables(groups)):
             return False
+        if isinstance(groups, Recursion):
+            return True
         keys = {e.column for _, e in groups.keys}
         together = IN_ORDER if whole else 0.0
         searched = sum(

@@ -7,6 +7,7 @@ REASONS: dict[str, str] = {
     "RV-APPROXIMATE": "this approximation depends on how Spark spreads the rows, so the view has no one meaning",
     "RV-CHEAPER": "the cost model expects a recompute to be faster: the change is large, or refreshes from changes "
     "have taken longer",
+    "RV-COLLATION": "tables keep no collations, and of texts that are equal by one any may stand for the others",
     "RV-FLOAT-REDERIVE": "floating-point sums are derived anew after many additions and subtractions",
     "RV-FLOAT-SUM": "a floating-point sum is kept by adding and subtracting: it may differ from a recompute in the "
     "last digits, and is derived anew from time to time; NaN and infinities are counted apart and exact",
@@ -15,6 +16,7 @@ REASONS: dict[str, str] = {
     "SELECT are not maintained from changes yet",
     "RV-GROUPING-SETS": "GROUP BY … WITH TOTALS is not maintained from changes yet",
     "RV-EQUALITY-DELETES": "this kind of deletion in an attached table is not captured yet",
+    "RV-IDENTIFIER": "what a view reads must be written in its text",
     "RV-ICEBERG-FORMAT": "this version of the table format is not captured yet",
     "RV-ICEBERG-METADATA": "the metadata of the attached table cannot be understood",
     "RV-ICEBERG-TYPE": "this type of an attached table is not captured yet",
@@ -28,9 +30,10 @@ REASONS: dict[str, str] = {
     "RV-PIVOT": "this form of PIVOT is not maintained from changes yet: over what depends on the query around it, or "
     "whose columns have no one name",
     "RV-QUERY": "this part of a query is not maintained from changes yet",
-    "RV-RECURSIVE": "recursive queries are not maintained from changes yet",
+    "RV-RECURSION-WHOLE": "the step of this recursion compares the rows of a round with each other, so a change costs "
+    "what computing all rounds costs",
     "RV-STAR": "a star inside an expression is maintained as the arguments of a function in the SELECT list",
-    "RV-STAR-REPLACE": "* is maintained with EXCEPT, not with other changes of its columns",
+    "RV-STAR-REPLACE": "* is maintained with EXCEPT of columns, not of the fields of a struct",
     "RV-TRIED": "refreshes from changes take about as long as the view's creation, so it is recomputed once to learn "
     "which way is faster",
     "RV-VARIANT-PATH": "a path into a variant whose keys have to be quoted, or that is computed, is not understood",
@@ -51,10 +54,10 @@ REASONS: dict[str, str] = {
     "RV-STEPS-OPERATOR": "some operator of the view has no changes with ticks, so it stops where a step of propagation "
     "ends",
     "RV-STEPS-VIEW": "the view reads a view, so it stops where that one has stopped",
-    "RV-SUBQUERY": "this form of subquery is not maintained from changes yet: IN whose NULL can be seen, a RIGHT or "
-    "FULL JOIN that depends on the query around it",
+    "RV-SUBQUERY": "this form of subquery is not maintained from changes yet: a RIGHT or FULL JOIN that depends on the "
+    "query around it, IN that is compared with a value",
     "RV-UNDEFINED": "an expression fails on rows that a change brings together though they are in no one state, such "
-    "as a division by what was zero before: the view is recomputed",
+    "as a division by what was zero before, or a recursion has no end there: the view is recomputed",
     "RV-UNDETERMINED": "the rows of a group do not determine the value of this aggregate: it depends on their order",
     "RV-UPSTREAM-ELSEWHERE": "a view below has passed one of the two ticks without stopping there, so its change is "
     "not known; its SQL is evaluated instead",

@@ -91,7 +91,8 @@ class Refresh(ViewWork):
             stock = stock_at(self.lake, self.view.extent, self.after) if self.compiled.extent.reserve else None
             bound = stock.bound if stock is not None else None
             bases = {n: s.base for n, s in self.relations.items()}
-            plan = maintain(self.compiled, shapes, bases, bound=bound, stored=log.needed and self.delta.kept)
+            ahead = log.needed and self.delta.kept
+            plan = maintain(self.compiled, shapes, bases, bound=bound, stored=ahead, own=self.view.name.lower())
             if plan.change is None:
                 return "incremental", None, self.unchanged(log, span)
             if any(versioned.lost(scan) for scan in plan.scans):

@@ -18,7 +18,7 @@ from rollview.capture.iceberg import IcebergCapture
 from rollview.catalog import ColumnInfo, ControlStore, Lease, Relation
 from rollview.catalog.stored import stored
 from rollview.errors import BadInput, SourceError
-from rollview.lake.arrow import arrow_type, parse_schema, parse_type
+from rollview.lake.arrow import check_types, parse_schema
 from rollview.lake.lake import Lake
 from rollview.lake.refs import user_table
 from rollview.names import is_reserved
@@ -207,8 +207,8 @@ def plain(references: Iterable[ForeignKey]) -> list[dict[str, Any]]:
 
 def refuse_unfit(schema: Schema) -> None:
     """Names that are ours, and types that cannot be stored."""
+    check_types(schema)
     for column in schema:
-        arrow_type(parse_type(column.type))
         if is_reserved(column.name):
             raise BadInput(
                 f"names that start with two underscores are reserved: {column.name!r}", code="RV-RESERVED-NAME"

@@ -145,7 +145,8 @@ class Roll(Refresh):
                 timed = maintain_timed(self.compiled, shapes)
                 plan = Maintenance(self.compiled.extent.kind, timed, inserts_only=False)
             else:
-                plan = maintain(self.compiled, shapes, {n: s.base for n, s in self.relations.items()}, stored=True)
+                bases, own = {n: s.base for n, s in self.relations.items()}, self.view.name.lower()
+                plan = maintain(self.compiled, shapes, bases, stored=True, own=own)
             if any(source.lost(scan) for scan in plan.scans):
                 raise BadInput(
                     f"a state of a table below {self.view.name} at tick {span.since} or {span.upto} has expired",

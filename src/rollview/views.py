@@ -22,6 +22,7 @@ from rollview.frontend.references import Seen, is_ours, references
 from rollview.frontend.refuse import bad
 from rollview.frontend.scalars import Scalars
 from rollview.frontend.time_filters import calls, clock_function
+from rollview.lake.arrow import check_types
 from rollview.lake.jobs import JobCounter
 from rollview.lake.lake import Lake
 from rollview.lake.statements import columns_of
@@ -79,6 +80,7 @@ class Views:
         if closed and policy != "full":
             closed &= read_again(compiled, {n: s.base for n, s in relations.items()})
         refuse_reading(closed)
+        check_types(compiled.output)
         return compiled, None
 
     def admit_recompute(self, text: str, relations: Mapping[str, Stored]) -> None:
@@ -96,7 +98,7 @@ class Views:
         for call in (c for c in tree.find_all(exp.Func) if clock_function(c) is None):
             with suppress(NotYetSupported):
                 scalars.check_function(call)
-        self.typer.query(text)
+        check_types(self.typer.query(text))
 
     def states(self, relations: Mapping[str, Stored], *, first: bool = False) -> States:
         def reading(view: Stored) -> CompiledView | None:

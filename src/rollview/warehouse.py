@@ -407,6 +407,7 @@ class Warehouse:
         if found is None:
             raise BrokenInvariant(f"{target.name} has no extent", code="RV-NO-EXTENT")
         refuse_outdated(self._control, target, found.tick)
+        self._views.compiled(target, relations)  # refuses where columns that it reads have changed
         self._upkeep.settle(target.name, found.tick)
         states = self._views.states(relations)
         try:

@@ -225,6 +225,7 @@ REFUSED_BY_SPARK = (
     *("first_rows_in_an_order_from_around", "one_group_over_columns_around", "groups_by_what_is_around", "rollup"),
     *("a_query_in_from_on_the_right", "lateral_inside", "a_condition_with_a_subquery"),
     *("an_aggregate_over_columns_around", "beyond_the_query_around", "beyond_the_query_around_not"),
+    "in_on_of_a_full_join",
 )
 """what Spark 4.1 itself does not read"""
 VIEWS = {**LATERAL, **SUBQUERIES, **IN_CONDITIONS, **IN_GROUPS}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pyarrow as pa
 import pytest
-from tests.spark.shop import RECURSION
+from tests.spark.shop import NOT_YET
 
 import rollview
 from rollview import RollviewError, Warehouse
@@ -225,7 +225,7 @@ VIEWS: dict[str, tuple[Attempt, str]] = {
     "an_unknown_table": (view("SELECT x FROM nowhere"), "RV-UNKNOWN-TABLE"),
     "a_table_elsewhere": (view("SELECT x FROM spark_catalog.default.stores"), "RV-UNKNOWN-TABLE"),
     "a_table_elsewhere_though_recomputed": (
-        view(RECURSION + "SELECT x FROM spark_catalog.default.stores, r"),
+        view(NOT_YET + "SELECT x FROM spark_catalog.default.stores, r"),
         "RV-UNKNOWN-TABLE",
     ),
     "an_unknown_column": (view("SELECT nowhere FROM stores"), "RV-UNKNOWN-COLUMN"),
@@ -233,7 +233,7 @@ VIEWS: dict[str, tuple[Attempt, str]] = {
     "an_unknown_function": (view("SELECT frobnicate(id) FROM stores"), "RV-UDF"),
     "chance": (view("SELECT id, rand() AS r FROM stores"), "RV-NONDETERMINISTIC"),
     "the_clock": (view("SELECT id, current_date() AS d FROM sales"), "RV-NONDETERMINISTIC"),
-    "the_clock_though_recomputed": (view(RECURSION + "SELECT now() AS t FROM r"), "RV-NONDETERMINISTIC"),
+    "the_clock_though_recomputed": (view(NOT_YET + "SELECT now() AS t FROM r"), "RV-NONDETERMINISTIC"),
     "two_columns_of_one_name": (view("SELECT id, city AS ID FROM stores"), "RV-DUPLICATE-COLUMN"),
     "a_reserved_column": (view("SELECT id AS __count FROM stores"), "RV-RESERVED-NAME"),
     "an_untyped_null": (view("SELECT id, NULL AS n FROM stores"), "RV-VOID-COLUMN"),
@@ -269,7 +269,7 @@ VIEWS: dict[str, tuple[Attempt, str]] = {
     "a_view_altered": (lambda wh: wh.alter_table("by_city", add="x INT"), "RV-UNKNOWN-RELATION"),
     "a_sum_that_overflows": (view("SELECT SUM(x * 5000000000000) AS s FROM bag"), "RV-OVERFLOW"),
     "an_unknown_policy": (view("SELECT id FROM stores", policy="sometimes"), "RV-POLICY"),
-    "a_strict_view_that_must_be_recomputed": (view(RECURSION + "SELECT n FROM r", policy="strict"), "RV-RECURSIVE"),
+    "a_strict_view_that_must_be_recomputed": (view(NOT_YET + "SELECT n FROM r", policy="strict"), "RV-SUBQUERY"),
     "a_name_that_is_taken": (view("SELECT id FROM stores", name="By_City"), "RV-RELATION-EXISTS"),
     "a_table_replaced_by_a_view": (view("SELECT id FROM bag", name="stores", or_replace=True), "RV-RELATION-EXISTS"),
     "a_hostile_name": (view("SELECT id FROM stores", name="v`; DROP TABLE sales; --"), "RV-NAME"),

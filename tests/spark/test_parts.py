@@ -53,7 +53,7 @@ def test_parts_are_no_views_of_the_user(wh: Warehouse) -> None:
 
 def test_explain_says_what_is_stored_for_a_view(wh: Warehouse) -> None:
     told = wh.explain("counts").stored
-    assert "a part of 3 groups, " in told and "GROUP BY `sales`.`store_id`" in told
+    assert "a part of 3 rows, " in told and "GROUP BY `sales`.`store_id`" in told
     assert "sales" not in {s.table for s in wh.explain("counts").strategies}
 
 

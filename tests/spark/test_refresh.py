@@ -10,7 +10,7 @@ from tests.spark.shop import (
     BIG_SALES,
     CITIES,
     CITY_SALES,
-    RECURSION,
+    NOT_YET,
     add_sales,
     asked_again,
     checked,
@@ -39,7 +39,7 @@ WAYS = [
     Limits(small_rows=0),
     Limits(small_rows=0, few_bytes=0, rewrite_bytes=0),
 ]
-RECURSIVE = RECURSION + "SELECT city, n FROM stores CROSS JOIN r"
+RECOMPUTED = NOT_YET + "SELECT city, n FROM stores CROSS JOIN r"
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def wh(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     with open_shop(tmp_path_factory.mktemp("refresh")) as warehouse:
         for name, sql in VIEWS.items():
             warehouse.create_view(name, sql, policy="incremental")
-        warehouse.create_view("recursive", RECURSIVE)
+        warehouse.create_view("recomputed", RECOMPUTED)
         yield warehouse
 
 
@@ -71,8 +71,8 @@ def test_several_views_are_a_list_in_order(wh: Warehouse) -> None:
     add_sales(wh, 101)
     reports = wh.refresh("city_sales", "cities")
     assert [r.view for r in reports] == ["city_sales", "cities"]
-    assert {r.view for r in wh.refresh()} == {*VIEWS, "recursive"}
-    checked(wh, *VIEWS, "recursive")
+    assert {r.view for r in wh.refresh()} == {*VIEWS, "recomputed"}
+    checked(wh, *VIEWS, "recomputed")
 
 
 def test_a_tick_that_does_not_concern_the_view_costs_nothing(wh: Warehouse) -> None:
@@ -169,7 +169,7 @@ def test_status_says_how_far_each_view_is_behind(wh: Warehouse) -> None:
     add_sales(wh, 701)
     behind = {r["name"]: (r["kind"], r["behind"], r["policy"]) for r in wh.status()}
     assert behind["city_sales"] == ("view", 2, "incremental")
-    assert behind["recursive"] == ("view", 0, "auto")
+    assert behind["recomputed"] == ("view", 0, "auto")
     assert behind["sales"] == ("table", 0, None)
     wh.refresh()
     assert all(r["behind"] == 0 for r in wh.status())
@@ -199,15 +199,15 @@ def test_a_policy_for_once_does_not_stay(wh: Warehouse) -> None:
 def test_what_cannot_be_maintained_is_recomputed_with_its_reason(wh: Warehouse) -> None:
     with wh.transaction() as tx:
         tx.insert("stores", [(9, "Paris")])
-    report = refresh(wh, "recursive")
-    assert (report.strategy, report.reason) == ("recompute", "RV-RECURSIVE")
-    assert "RV-RECURSIVE" in str(wh.explain("recursive"))
-    assert (9, "Paris") in rows(wh, "stores") and ("Paris", 2) in rows(wh, "recursive")
+    report = refresh(wh, "recomputed")
+    assert (report.strategy, report.reason) == ("recompute", "RV-SUBQUERY")
+    assert "RV-SUBQUERY" in str(wh.explain("recomputed"))
+    assert (9, "Paris") in rows(wh, "stores") and ("Paris", 2) in rows(wh, "recomputed")
 
 
 def test_a_strict_view_refuses_to_be_recomputed(wh: Warehouse) -> None:
-    with pytest.raises(rollview.RecomputeRefused, match="RV-RECURSIVE"):
-        wh.create_view("never", RECURSIVE, policy="strict")
+    with pytest.raises(rollview.RecomputeRefused, match="RV-SUBQUERY"):
+        wh.create_view("never", RECOMPUTED, policy="strict")
     wh.create_view("below_strict", CITY_SALES)
     wh.create_view("strict_above", "SELECT n, COUNT(*) AS k FROM below_strict GROUP BY n", policy="strict")
     add_sales(wh, 820)

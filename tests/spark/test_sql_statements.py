@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.spark.shop import CITY_SALES, RECURSION, add_sales, checked, open_shop, rows
+from tests.spark.shop import CITY_SALES, NOT_YET, add_sales, checked, open_shop, rows
 
 import rollview
 from rollview import Report
@@ -75,7 +75,7 @@ def test_a_cte_that_hides_a_table_does_not_see_itself(wh: Warehouse) -> None:
     """Such a view was once taken to read nothing, and never refreshed."""
     cte = "WITH stores AS (SELECT city FROM stores WHERE store_id > 0)"
     wh.create_view("hidden", f"{cte} SELECT city, COUNT(*) AS n FROM stores GROUP BY city")
-    wh.create_view("hidden_too", f"{cte} SELECT city, n FROM stores, ({RECURSION} SELECT n FROM r WHERE n = 1)")
+    wh.create_view("hidden_too", f"{cte} SELECT city, n FROM stores, ({NOT_YET} SELECT n FROM r WHERE n = 1)")
     with wh.transaction() as tx:
         tx.insert("stores", [(4, "Paris")])
     wh.refresh()

@@ -37,7 +37,38 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DEPENDENT = {**LATERAL_SPARK_ONLY, **IN_GROUPS, **IN_CONDITIONS, **SUBQUERIES, **LATERAL}
+IN_VALUES = {
+    "listed": "SELECT id, a IN (SELECT c FROM s) AS i, a NOT IN (SELECT c FROM s) AS n FROM r",
+    "among_connectives": (
+        "SELECT id, NOT (a IN (SELECT c FROM s) OR b = 1) AS g, NOT (a NOT IN (SELECT c FROM s)) AS h FROM r"
+    ),
+    "below_functions": (
+        "SELECT id, COALESCE(a NOT IN (SELECT c FROM s), TRUE) AS c, (a IN (SELECT c FROM s)) IS NULL AS n FROM r"
+    ),
+    "of_several_columns": (
+        "SELECT id, (a, b) NOT IN (SELECT c, id FROM s) AS n, (a, b) IN (SELECT c, id FROM s) AS i FROM r"
+    ),
+    "grouped_by": "SELECT a NOT IN (SELECT c FROM s) AS n, COUNT(*) AS c FROM r GROUP BY 1",
+    "in_a_condition": "SELECT id FROM r WHERE NOT COALESCE(a IN (SELECT c FROM s WHERE s.r_id = r.id), FALSE)",
+}
+"""Spark has no NULL for IN where it can be seen"""
+SAID_OTHERWISE = {
+    "pipes": (
+        "FROM r |> WHERE a > 0 |> SET b = a + 1, a = b |> DROP id |> AS q |> JOIN s ON s.id = q.a |> SELECT q.a, s.c"
+    ),
+    "a_join_with_a_name": "SELECT j.a, j.c FROM (r JOIN (SELECT r_id AS id, c FROM s) USING (id)) AS j",
+    "columns_of_a_join_named": "SELECT p, t FROM (r CROSS JOIN s) AS j(p, q, x, y, z, t)",
+    "values": "VALUES (1, 'a'), (2, NULL)",
+    "aggregates_as_windows": (
+        "SELECT id, MEDIAN(a) OVER (PARTITION BY b) AS m, PERCENTILE(a, 0.25) OVER (PARTITION BY b) AS p, "
+        "PERCENTILE_CONT(0.75) WITHIN GROUP (ORDER BY a) OVER (PARTITION BY b) AS c, "
+        "REGR_SLOPE(a, id) OVER (PARTITION BY b) AS s FROM r"
+    ),
+    "maps": "SELECT id, map('x', a, 'y', b) AS m FROM r",
+}
 GROUPS = {
+    "in_values": IN_VALUES,
+    "said_otherwise": SAID_OTHERWISE,
     "spark_only": {**SPARK_ONLY, **LATERALS},
     "windows": {**TIES, **dict(list(WINDOWS.items())[:14])},
     "quantified": QUANTIFIED,

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.spark.shop import RECURSION, asked_again, checked, refresh, rows
+from tests.spark.shop import NOT_YET, asked_again, checked, refresh, rows
 
 import rollview
 from rollview import Limits
@@ -284,11 +284,11 @@ def test_the_clock_elsewhere_is_refused(place: Place, sql: str) -> None:
 
 def test_a_view_that_can_only_be_recomputed(place: Place) -> None:
     wh, time = place.wh, place.time
-    wh.create_view("v", f"{RECURSION} SELECT id, day FROM events, r WHERE n = 1 AND day > date_sub(current_date(), 3)")
+    wh.create_view("v", f"{NOT_YET} SELECT id, day FROM events, r WHERE n = 1 AND day > date_sub(current_date(), 3)")
     found = []
     for _ in range(2):
         time.passes(days=1)
-        assert refresh(wh, "v").reason == "RV-RECURSIVE"
+        assert refresh(wh, "v").reason == "RV-SUBQUERY"
         found.append(rows(wh, "v"))
     assert len(found[0]) > len(found[1]) > 0
     assert rows(wh, "v", at=wh.tick - 1) == found[0]

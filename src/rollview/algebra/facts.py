@@ -17,6 +17,8 @@ from rollview.algebra.relation import (
     MarkJoin,
     OuterJoin,
     Project,
+    Recall,
+    Recursion,
     Relation,
     Scan,
     SemiJoin,
@@ -47,7 +49,7 @@ def key(node: Relation, tables: Tables) -> tuple[str, ...] | None:
             return tuple(shown[k] for k in below) if all(k in shown for k in below) else None
         case Filter() | Join():
             return first_row_key(node) or block_key(node, tables)
-        case UnionAll() | Values() | Generate():
+        case UnionAll() | Values() | Generate() | Recall() | Recursion():
             return None
         case Window():
             return key(node.source, tables)
@@ -131,6 +133,8 @@ def never_null(node: Relation, tables: Tables) -> frozenset[str]:
             return frozenset(name for name, e in node.keys if e.column in below or e.is_constant)
         case Generate() | Window():
             return never_null(node.source, tables)
+        case Recall() | Recursion():
+            return frozenset()
         case Values():
             columns = zip(node.columns, zip(*node.rows, strict=True), strict=True)
             return frozenset(name for name, values in columns if all(v.is_constant for v in values))
@@ -215,6 +219,8 @@ def stored_types(node: Relation, tables: Tables) -> list[str | None]:
         case Scan():
             read = [tables[node.table].column(c) for c, _ in node.columns]
             return [c.type if c is not None else None for c in read]
+        case Recall():
+            return list(node.types)
         case Filter():
             return stored_types(node.source, tables)
         case SemiJoin() | AntiJoin():

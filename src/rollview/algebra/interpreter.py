@@ -22,6 +22,8 @@ from rollview.algebra.relation import (
     MarkJoin,
     OuterJoin,
     Project,
+    Recall,
+    Recursion,
     Relation,
     Scan,
     SemiJoin,
@@ -36,6 +38,12 @@ from rollview.algebra.windows import windowed
 Bag = Counter[Row]
 Source = Callable[[str, State], tuple[tuple[str, ...], Bag]]
 """(table, state) → its column names and rows; signed states have `__count` as the last column."""
+ROUNDS = 100
+"""of a recursion that says nothing of it, at most; as in Spark"""
+
+
+class RecursionLimit(ValueError):
+    """A recursion that goes on and on."""
 
 
 def evaluate(node: Relation, source: Source) -> Bag:
@@ -79,6 +87,30 @@ def operate(node: Relation, rows: Callable[[Relation], Bag], source: Source) -> 
             return windowed(node, rows(node.source))
         case Generate():
             return generate(node, rows(node.source))
+        case Recall():
+            return scan(Scan(node.of, node.columns, State.DELTA if node.signed else State.AFTER), source)
+        case Recursion():
+            return rounds(node, rows(node.source), source)
+
+
+def rounds(node: Recursion, first: Bag, source: Source) -> Bag:
+    """One round after the other."""
+    total: Bag = Counter()
+    here, most = nonzero(first), node.limit or ROUNDS
+    for _ in range(most):
+        if not here:
+            return total
+        total.update(here)
+        here = nonzero(evaluate(node.step, recalling(node, here, source)))
+    raise RecursionLimit(f"more than {most} rounds")
+
+
+def recalling(node: Recursion, rows: Bag, source: Source) -> Source:
+    return lambda table, state: (node.columns, rows) if table == node.of else source(table, state)
+
+
+def nonzero(bag: Bag) -> Bag:
+    return Counter({row: n for row, n in bag.items() if n})
 
 
 def value_of(scalar: Scalar, names: tuple[str, ...]) -> Compiled:

@@ -352,6 +352,53 @@ class Aggregate(Node):
         return tuple(name for name, _ in self.keys) + tuple(m.name for m in self.measures)
 
 
+@node
+class Recall(Node):
+    """Inside the step of the recursion `of`: the rows of the round before.
+
+    `columns` pairs each of its columns with the unique name that it has here; `types` are what the anchor gives them.
+    `signed`: they are changes, with `__count`.
+    """
+
+    of: str
+    columns: tuple[tuple[str, str], ...]
+    types: tuple[str, ...]
+    signed: bool = False
+
+    def __post_init__(self) -> None:
+        distinct(self.names)
+        if len(self.types) != len(self.columns):
+            raise ValueError("each column that is recalled has a type")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        own = tuple(name for _, name in self.columns)
+        return (*own, COUNT) if self.signed else own
+
+
+@node
+class Recursion(Node):
+    """R₀ ⊎ R₁ ⊎ … with R₀ = `source`, the anchor, and Rₙ₊₁ = `step` over Rₙ, up to the first round without rows.
+
+    The step recalls Rₙ by the name `of`; columns are matched by position. More rounds than `limit` are an error.
+    """
+
+    source: Relation
+    step: Relation
+    of: str
+    columns: tuple[str, ...]
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        distinct(self.columns)
+        if not len(self.source.names) == len(self.step.names) == len(self.columns):
+            raise ValueError("the anchor and the step of a recursion differ in their number of columns")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.columns
+
+
 Relation = (
     Scan
     | Filter
@@ -366,15 +413,19 @@ Relation = (
     | Values
     | Generate
     | Window
+    | Recall
+    | Recursion
 )
 
 
 def children(node: Relation) -> tuple[Relation, ...]:
     match node:
-        case Scan() | Values():
+        case Scan() | Values() | Recall():
             return ()
         case Filter() | Project() | Aggregate() | Generate() | Window():
             return (node.source,)
+        case Recursion():
+            return (node.source, node.step)
         case Join() | SemiJoin() | AntiJoin() | MarkJoin() | OuterJoin():
             return (node.left, node.right)
         case UnionAll():
@@ -384,10 +435,12 @@ def children(node: Relation) -> tuple[Relation, ...]:
 def rebuilt(node: Relation, change: Callable[[Relation], Relation]) -> Relation:
     """The node over changed children."""
     match node:
-        case Scan() | Values():
+        case Scan() | Values() | Recall():
             return node
         case Filter() | Project() | Aggregate() | Generate() | Window():
             return replace(node, source=change(node.source))
+        case Recursion():
+            return replace(node, source=change(node.source), step=change(node.step))
         case Join() | SemiJoin() | AntiJoin() | MarkJoin() | OuterJoin():
             return replace(node, left=change(node.left), right=change(node.right))
         case UnionAll():
@@ -430,9 +483,9 @@ def union(parts: tuple[Relation, ...], columns: tuple[str, ...]) -> Relation:
 def is_empty(node: Relation) -> bool:
     """True if the relation has no rows whatever the tables hold."""
     match node:
-        case Scan() | Values():
+        case Scan() | Values() | Recall():
             return False
-        case Filter() | Project() | Generate() | Window():
+        case Filter() | Project() | Generate() | Window() | Recursion():
             return is_empty(node.source)
         case Join() | SemiJoin():
             return is_empty(node.left) or is_empty(node.right)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 KNOWN = words("COUNT SUM AVG COALESCE IF ARRAY DATEADD DATE_ADD DATEDIFF DATE_DIFF TIMESTAMPADD TIMESTAMPDIFF")
 OWN_SYNTAX = words("CAST TRY_CAST EXTRACT TRIM POSITION OVERLAY SUBSTRING SUBSTR CEIL FLOOR")
 
+MAX_ROUNDS = "max_rounds"
+"""in the meta of the alias of a recursive CTE"""
 NUMBERS = {exp.DType.DECIMAL: "DECIMAL", exp.DType.BIGINT: "BIGINT", exp.DType.INT: "INT"}
 
 
@@ -81,6 +83,14 @@ class SparkSQL(Spark):
                 join.set("on", exp.true())
             return join
 
+        def _parse_table_alias(self, alias_tokens: Collection[TokenType] | None = None) -> exp.TableAlias | None:
+            """Behind the name of a recursive CTE may stand how many rounds it may have."""
+            alias = super()._parse_table_alias(alias_tokens)
+            if alias is not None and self._match_text_seq("MAX", "RECURSION", "LEVEL"):
+                number = self._parse_number()
+                alias.meta[MAX_ROUNDS] = None if number is None else int(number.name)
+            return alias
+
         def _parse_term(self, parse_mod: bool = True) -> exp.Expr | None:
             """Spark's LIMIT is no percentage, so % is an operator there as well."""
             return super()._parse_term()
@@ -88,6 +98,39 @@ class SparkSQL(Spark):
         def _parse_pivot_aggregation(self) -> exp.Expr | None:
             """Any expression of aggregates, not only a call."""
             return self._parse_expression()
+
+        def _build_pipe_cte(
+            self, query: exp.Query, expressions: list[exp.Expr], alias_cte: exp.TableAlias | None = None
+        ) -> exp.Select:
+            """|> AS t is read as a table of that name."""
+            made = super()._build_pipe_cte(query, expressions, alias_cte)
+            if alias_cte is not None:
+                made.args["from_"].set("this", exp.Table(this=alias_cte.this.copy()))
+            return made
+
+        def _parse_pipe_drop(self, query: exp.Select) -> exp.Select:
+            """|> DROP a, b leaves out columns."""
+            self._match_text_seq("DROP")
+            star = exp.Star(except_=self._parse_csv(self._parse_column))
+            query.select(star, append=False, copy=False)
+            return self._build_pipe_cte(query=query, expressions=[exp.Star()])
+
+        def _parse_pipe_set(self, query: exp.Select) -> exp.Select:
+            """|> SET a = x, b = y replaces columns, one after the other."""
+            self._match_text_seq("SET")
+            for item in self._parse_csv(self._parse_assignment):
+                if not isinstance(item, exp.EQ):
+                    self.raise_error("Expected column = expression")
+                star = exp.Star(replace=[exp.alias_(item.expression, item.this.name, quoted=True)])
+                query.select(star, append=False, copy=False)
+                query = self._build_pipe_cte(query=query, expressions=[exp.Star()])
+            return query
+
+        PIPE_SYNTAX_TRANSFORM_PARSERS: ClassVar = {
+            **SparkParser.PIPE_SYNTAX_TRANSFORM_PARSERS,
+            "DROP": _parse_pipe_drop,
+            "SET": _parse_pipe_set,
+        }
 
     class Generator(SparkGenerator):
         # what other dialects have in a SELECT and Spark lacks is never here, and the search for it takes long
@@ -116,6 +159,11 @@ class SparkSQL(Spark):
                 return super().cast_sql(expression, safe_prefix=safe_prefix)
             digits = f"({self.expressions(to, flat=True)})" if to.expressions else ""
             return f"CAST({self.sql(expression, 'this')} AS {NUMBERS[to.this]}{digits})"
+
+        def tablealias_sql(self, expression: exp.TableAlias) -> str:
+            rounds = expression.meta_get(MAX_ROUNDS)
+            said = super().tablealias_sql(expression)
+            return said if rounds is None else f"{said} MAX RECURSION LEVEL {rounds}"
 
         def table_sql(self, expression: exp.Table, sep: str = " AS ") -> str:
             """Values that are joined in parentheses keep their own."""

@@ -140,6 +140,8 @@ def number(clause: exp.Expr | None) -> int | None:
     """The number that LIMIT or OFFSET names."""
     if clause is None:
         return None
+    if isinstance(clause, exp.Fetch):
+        raise bad("Spark has no FETCH", "RV-SYNTAX", clause, "LIMIT")
     tree = clause.args["expression"].unnest()
     if isinstance(tree, exp.Var) and tree.name.upper() == "ALL":
         return None

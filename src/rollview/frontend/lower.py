@@ -13,6 +13,7 @@ from rollview.algebra.scalar import Scalar, col
 from rollview.errors import BadInput, BrokenInvariant
 from rollview.frontend import subqueries
 from rollview.frontend.dependent import Domain, check_join, from_clause
+from rollview.frontend.dialect import MAX_ROUNDS
 from rollview.frontend.generators import Generators, column_list, is_generator, is_table_function, one_row
 from rollview.frontend.grouping import Having, Mark, Marked, lower_grouping
 from rollview.frontend.joins import lower_join
@@ -20,7 +21,8 @@ from rollview.frontend.lateral import lateral
 from rollview.frontend.limit import Asked, first_rows, is_limited
 from rollview.frontend.pivot import pivoted
 from rollview.frontend.quantifiers import quantifiers_spelled
-from rollview.frontend.refuse import bad, not_yet, words
+from rollview.frontend.recursion import LIMIT, RECALLED, names_itself, recalled, recursion
+from rollview.frontend.refuse import bad, never, not_yet, words
 from rollview.frontend.scalars import Scalars, has_aggregate, is_grouping
 from rollview.frontend.scope import Allocator, Lowered, Named, Scope, Visible, listed
 from rollview.frontend.session_windows import sessions_opened
@@ -42,7 +44,6 @@ SELECT_PARTS = words(
 )
 ORDERS = ("order", "sort", "cluster", "distribute")
 REFUSED = {
-    "sample": ("TABLESAMPLE", "RV-FROM"),
     "version": ("a fixed version of a table", "RV-FROM"),
     "when": ("a fixed version of a table", "RV-FROM"),
 }
@@ -84,13 +85,13 @@ class Lowering:
         clause = node.args.get("with_")
         if clause is None:
             return ctes
-        if clause.args.get("recursive"):
-            raise not_yet("WITH RECURSIVE", "RV-RECURSIVE", clause)
         result = dict(ctes)
         for cte in clause.expressions:
             body = cte.this
             body.meta["ctes"] = dict(result)
             body.meta["columns"] = column_list(cte)
+            body.meta[LIMIT] = cte.args["alias"].meta_get(MAX_ROUNDS)
+            body.meta["recursive"] = bool(clause.args.get("recursive")) and names_itself(cte)
             result[cte.alias.lower()] = body
         return result
 
@@ -237,16 +238,21 @@ class Lowering:
             self.refuse_all_but(("this", "alias", "joins", "order", "pivots"), node)
             if not is_join_group(node):
                 return self.named(self.nested(node.this, ctes), node)
-            if node.alias:
-                raise not_yet("an alias on a parenthesised join", "RV-FROM", node, "name the tables inside it")
-            return self.item(node.this, ctes)
+            inside = self.item(node.this, ctes)
+            return inside if not node.alias else self.together(inside, node)
         if isinstance(node, exp.Table) and is_table_function(node.this):
             return self.generators.table(node)
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
+            self.scalars.check_function(node.this)
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
             raise not_yet(f"{node.key.upper()} in FROM", "RV-FROM", node)
         self.refuse_all_but(("this", "db", "catalog", "alias", "joins", "pivots"), node)
         if not node.db and node.name.lower() in ctes:
             body = ctes[node.name.lower()]
+            if RECALLED in body.meta:
+                return recalled(self, body, node, column_list(node))
+            if body.meta["recursive"]:
+                return self.named(recursion(self.inside, node.name.lower(), body), node)
             inner: Mapping[str, exp.Query] = body.meta.get("ctes", {})
             lowered = self.nested(body, inner)
             return self.named(replace(lowered, columns=listed(lowered.columns, body.meta["columns"], body)), node)
@@ -255,6 +261,11 @@ class Lowering:
     def named(self, lowered: Lowered, item: exp.Expr) -> Scope:
         columns = listed(lowered.columns, column_list(item), item)
         return Scope.of(lowered.relation, Named(item.alias_or_name, columns), lowered.keys)
+
+    def together(self, inside: Scope, item: exp.Subquery) -> Scope:
+        """``(a JOIN b ON …) AS j``: what is inside is seen by that name alone."""
+        columns = listed(tuple(inside.shown), column_list(item), item)
+        return Scope.of(inside.relation, Named(item.alias, columns), inside.keys)
 
     def base(self, node: exp.Table) -> Scope:
         found = self.find(node)
@@ -298,6 +309,9 @@ class Lowering:
         if any(node.args.get(part) for part in ORDERS) and not is_limited(node):
             self.notes.append("RV-ORDER-IGNORED")
         for part, value in node.args.items():
+            if value and part == "sample":
+                hint = "compare a hash of a key instead: pmod(xxhash64(id), 10) = 0"
+                raise never("which rows TABLESAMPLE takes is left to chance", "RV-NONDETERMINISTIC", value, hint)
             if value and part not in understood and part not in ORDERS:
                 what, code = REFUSED.get(part, (part.strip("_").upper(), "RV-QUERY"))
                 first = value[0] if isinstance(value, list) else value

@@ -29,6 +29,8 @@ from rollview.algebra.relation import (
     Measure,
     OuterJoin,
     Project,
+    Recall,
+    Recursion,
     Relation,
     Scan,
     SemiJoin,
@@ -58,7 +60,7 @@ def pull_up_projections(node: Relation) -> Relation:
 def split(node: Relation) -> tuple[Relation, Mapping[str, Scalar]]:
     """The relation without its projections, and its columns as expressions over that."""
     match node:
-        case Scan() | Values():
+        case Scan() | Values() | Recall():
             return node, {n: col(n) for n in node.names}
         case Project():
             core, columns = split(node.source)
@@ -103,6 +105,8 @@ def split(node: Relation) -> tuple[Relation, Mapping[str, Scalar]]:
         case UnionAll():
             whole = UnionAll(tuple(pull_up_projections(i) for i in flat_inputs(node)), node.columns)
             return whole, {n: col(n) for n in node.names}
+        case Recursion():
+            return rebuilt(node, pull_up_projections), {n: col(n) for n in node.names}
         case Aggregate():
             core, columns = split(node.source)
             keys = tuple((name, e.substitute(columns)) for name, e in node.keys)
@@ -283,6 +287,10 @@ def pruned(node: Relation, used: frozenset[str]) -> Relation:
             return replace(node, source=pruned(node.source, below))
         case UnionAll():
             return pruned_union(node, used)
+        case Recall():
+            return node
+        case Recursion():
+            return rebuilt(node, prune_columns)
         case Aggregate():
             measures = tuple(m for m in node.measures if m.name in used)
             if not node.keys:

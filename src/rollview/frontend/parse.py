@@ -30,7 +30,9 @@ def parse_query(text: str) -> exp.Query:
     if len(trees) != 1:
         raise BadInput(f"expected one statement, found {len(trees)}", code="RV-SYNTAX", hint="a view is one query")
     tree = trees[0]
-    if not isinstance(tree, exp.Query) or isinstance(tree, exp.Values):
+    if isinstance(tree, exp.Values):
+        return exp.select(exp.Star()).from_(tree)
+    if not isinstance(tree, exp.Query):
         raise never(
             f"a view is defined by a query, not by {tree.key.upper()}",
             "RV-NOT-A-QUERY",

@@ -50,7 +50,8 @@ WINDOW_FUNCTIONS = words(
     row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value first last_value last nth_value
     any_value count sum avg min max mean count_if bool_and bool_or every some bit_and bit_or bit_xor
     stddev stddev_samp stddev_pop std variance var_samp var_pop covar_pop covar_samp corr skewness kurtosis
-    collect_list array_agg try_sum try_avg
+    collect_list array_agg try_sum try_avg median percentile percentile_cont percentile_disc approx_count_distinct
+    regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy
     """
 )
 """what may stand before OVER: functions of the rows in the frame, of their order at most"""

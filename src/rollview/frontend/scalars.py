@@ -72,16 +72,16 @@ class Scalars:
         """(name, whether the user gave it, expression) of one item of a SELECT list; a star is many."""
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
             star = item if isinstance(item, exp.Star) else item.this
-            if any(value for part, value in star.args.items() if part != "except_"):
-                raise not_yet("* REPLACE", "RV-STAR-REPLACE", item, "name the columns")
+            if any(value for part, value in star.args.items() if part not in ("except_", "replace")):
+                raise not_yet("this star", "RV-STAR-REPLACE", item, "name the columns")
             qualifier = [p.name for p in item.parts[:-1]] if isinstance(item, exp.Column) else []
             left_out = {scope.resolve(c).column for c in star.args.get("except_") or ()}
             if None in left_out:
                 raise not_yet("* EXCEPT a field of a struct", "RV-STAR-REPLACE", item, "name the columns")
+            others = {a.alias.lower(): self.lower(a.this, scope) for a in star.args.get("replace") or ()}
             for visible in scope.star(item, qualifier):
-                if visible.unique in left_out:
-                    continue
-                yield visible.name, visible.given, col(visible.unique)
+                if visible.unique not in left_out:
+                    yield visible.name, visible.given, others.get(visible.name.lower(), col(visible.unique))
             return
         body = item.unalias() if isinstance(item, exp.Alias) else item
         yield name_of(item), is_named(item), self.lower(body, scope)
@@ -112,6 +112,8 @@ class Scalars:
         name = function_name(node)
         clock = isinstance(node, CLOCK_AND_CHANCE) or name in NONDETERMINISTIC
         arguments = node.expressions if isinstance(node, exp.Anonymous) else node.args
+        if name == "identifier":
+            raise never("IDENTIFIER() makes a name of a text", "RV-IDENTIFIER", node, "write the name itself")
         if clock and not (name in ARGUMENT_FREE_ONLY and arguments):
             raise nondeterministic(node, name)
         if name in GENERATORS or isinstance(node, exp.UDTF):

@@ -2,9 +2,10 @@
 
 A conjunct of WHERE that refers to the query around it becomes the join's predicate. `x NOT IN (S)` is true only if
 x = s is false for every s, so a partner is any s for which it is not: the anti join tests (x = s) IS NOT FALSE.
-Below OR, NOT or anything else the subquery is a mark join, whose column stands in the expression. IN below OR and NOT
-is TRUE if some s is equal, else NULL if some comparison is NULL, else FALSE; anywhere else Spark has no NULL for it, so
-it is refused there. x < ANY (S) is an IN that compares in another way; Spark has none, so its NULL may be seen.
+Below OR, NOT or anything else the subquery is a mark join, whose column stands in the expression. There Spark has no
+NULL for IN, not even where it can be seen: x IN (S) is whether some s is equal, x NOT IN (S) whether all s differ for
+sure. x < ANY (S) is an IN that compares in another way; Spark has none, so it is NULL where SQL says so: TRUE if some s
+compares so, else NULL if some comparison is NULL, else FALSE.
 """
 
 from __future__ import annotations
@@ -211,14 +212,16 @@ class Subqueries:
         def column(node: exp.Expr) -> exp.Expr:
             if isinstance(node, exp.Subquery):
                 return scalar_value(self, steps, node)
+            if isinstance(node, exp.Exists) or self.without_null(node):
+                return self.mark(steps, node, lambda pairs: pairs)
+            if not node.args.get(COMPARISON):
+                if is_compared(node, condition_around(node, tree)):
+                    # whether Spark turns such an IN into NOT IN depends on what it is compared with
+                    raise not_yet("IN (subquery) that is compared", "RV-SUBQUERY", node, "write it as EXISTS")
+                return self.mark(steps, node, possible if is_negated(node, tree) else lambda pairs: pairs)
             found = self.mark(steps, node, lambda pairs: pairs)
-            root = condition_around(node, tree)
-            if isinstance(node, exp.Exists) or only_connectives(node, root) or self.without_null(node):
+            if only_connectives(node, condition_around(node, tree)):
                 return found
-            among = (isinstance(above, exp.Connector | exp.Not | exp.Paren) for above in ancestors(node, root))
-            if not node.args.get(COMPARISON) and not all(among):
-                # Spark takes such an IN for FALSE where it should be NULL, and so would a recompute
-                raise not_yet("IN (subquery) whose NULL can be seen", "RV-SUBQUERY", node, "write it as EXISTS")
             doubt = self.mark(steps, node, lambda pairs: [is_null(p) for p in (conjunction(pairs),) if p])
             return exp.Paren(this=exp.Case().when(found, exp.true()).when(doubt, exp.Null()).else_(exp.false()))
 
@@ -334,6 +337,30 @@ def condition_around(node: exp.Expr, root: exp.Expr) -> exp.Expr:
     return root
 
 
+def is_negated(node: exp.Expr, root: exp.Expr) -> bool:
+    """Is there an odd number of NOT above the node, among AND and OR? Spark moves each to what it negates."""
+    negated = False
+    for above in ancestors(node, root):
+        if not isinstance(above, exp.Connector | exp.Not | exp.Paren):
+            break
+        negated ^= isinstance(above, exp.Not)
+    return negated
+
+
+def is_compared(node: exp.Expr, root: exp.Expr) -> bool:
+    """Is the truth that the node is, or what is made of it, compared with another value?"""
+    truths = (exp.Connector, exp.Not, exp.Paren)
+    return any(
+        (isinstance(above, exp.Predicate) and not isinstance(above, truths) and not is_null_test(above))
+        or (isinstance(above, exp.Case) and above.args.get("this"))
+        for above in ancestors(node, root)
+    )
+
+
+def is_null_test(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Is) and isinstance(node.expression, exp.Null)
+
+
 def only_connectives(node: exp.Expr, root: exp.Expr) -> bool:
     """Is there nothing but AND and OR above the node? Then NULL may as well be FALSE."""
     while node is not root:
@@ -352,6 +379,12 @@ def replaced(tree: exp.Expr, column: Callable[[exp.Expr], exp.Expr]) -> exp.Expr
         return next(columns) if is_subquery(node) else node
 
     return tree.transform(replace)
+
+
+def possible(pairs: Sequence[Scalar]) -> list[Scalar]:
+    """Not known to be FALSE."""
+    whole = conjunction(pairs)
+    return [] if whole is None else [Scalar(exp.Or(this=operand(whole.tree), expression=is_null(whole).tree))]
 
 
 def is_null(scalar: Scalar) -> Scalar:

@@ -28,7 +28,7 @@ class WindowCall(exp.Expression, exp.Func):
     is_var_len_args = True
 
 
-AROUND = (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)
+AROUND = (exp.IgnoreNulls, exp.RespectNulls, exp.Filter, exp.WithinGroup)
 
 
 class Windows:
@@ -98,26 +98,28 @@ class Windows:
 
 
 def called(window: exp.Expr) -> exp.Expr:
-    """The function itself, without FILTER and IGNORE NULLS."""
+    """The function itself, without FILTER, WITHIN GROUP and IGNORE NULLS."""
     call: exp.Expr = window.this
     while isinstance(call, AROUND):
         call = call.this
     return call
 
 
-def conditions(window: exp.Expr) -> Iterator[exp.Expr]:
-    """The window function's own FILTER; an aggregate among its operands may have another."""
+def clauses(window: exp.Expr) -> Iterator[exp.Expr]:
+    """The operands of the window function's own FILTER and WITHIN GROUP; an aggregate among them may have others."""
     call: exp.Expr = window.this
     while isinstance(call, AROUND):
         if isinstance(call, exp.Filter):
             yield call.expression.this
+        if isinstance(call, exp.WithinGroup):
+            yield from (o.this for o in call.expression.expressions)
         call = call.this
 
 
 def slots(window: exp.Window) -> Iterator[exp.Expr]:
-    """The operands: what the function takes, its FILTER, PARTITION BY and ORDER BY."""
+    """The operands: what the function takes, its FILTER and WITHIN GROUP, PARTITION BY and ORDER BY."""
     yield from (a for a in called(window).iter_expressions() if not isinstance(a, exp.Star))
-    yield from conditions(window)
+    yield from clauses(window)
     yield from window.args.get("partition_by") or ()
     order = window.args.get("order")
     yield from (o.this for o in order.expressions) if order is not None else ()

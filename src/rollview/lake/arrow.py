@@ -53,8 +53,16 @@ def arrow_type(type_: t.DataType) -> pa.DataType:
         return SIMPLE[type(type_)]
     except KeyError:
         raise BadInput(
-            f"the type {type_.simpleString()} cannot be stored", code="RV-COLUMN-TYPE", hint="cast it to another type"
+            f"the type {type_.simpleString()} cannot be stored",
+            code="RV-COLUMN-TYPE",
+            hint="cast it to another type, such as STRING",
         ) from None
+
+
+def check_types(columns: Schema) -> None:
+    """Can each column be stored?"""
+    for column in columns:
+        arrow_type(parse_type(column.type))
 
 
 def is_plain(type_: str) -> bool:

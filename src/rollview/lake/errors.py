@@ -26,12 +26,16 @@ CODES = {
     "DIVIDE_BY_ZERO": "RV-DIVIDE-BY-ZERO",
     "MISSING_AGGREGATION": "RV-NOT-GROUPED",
     "PARSE_SYNTAX_ERROR": "RV-SYNTAX",
+    "RECURSION_LEVEL_LIMIT_EXCEEDED": "RV-RECURSION-LIMIT",
+    "RECURSION_ROW_LIMIT_EXCEEDED": "RV-RECURSION-LIMIT",
 }
 DATA_EXCEPTION = "22"
 """the class of SQL states for values that an expression cannot take"""
-FAILING = ("RV-DIVIDE-BY-ZERO", "RV-OVERFLOW", "RV-CAST", "RV-VALUE")
-"""the codes of such"""
+FAILING = ("RV-DIVIDE-BY-ZERO", "RV-OVERFLOW", "RV-CAST", "RV-VALUE", "RV-RECURSION-LIMIT")
+"""the codes of such, and of a recursion without an end: what rows can bring about that never were together"""
 PARSED_UP_TO = re.compile(r"\(line (\d+), pos (\d+)\)")
+NAMED = re.compile(r"\[([A-Z_.]+)\]")
+"""how Spark's messages begin"""
 CONFLICTS = ("ValidationException", "CommitFailedException")
 WRAPPERS = ("org.apache.spark.SparkException", "java.util.concurrent.ExecutionException")
 """what an error becomes on its way out of a thread of Spark's own: of a broadcast, or a subquery"""
@@ -59,7 +63,7 @@ def translated(statement: str) -> Iterator[None]:
 def translate(error: PySparkException, statement: str) -> RollviewError:
     condition = error.getCondition() or ""
     message = first_line(str(error))
-    code = next((ours for theirs, ours in CODES.items() if condition.startswith(theirs)), None)
+    code = ours(condition)
     if code is None and (error.getSqlState() or "").startswith(DATA_EXCEPTION):
         code = "RV-VALUE"
     if code is not None:
@@ -69,6 +73,10 @@ def translate(error: PySparkException, statement: str) -> RollviewError:
     return SourceError(message, code="RV-SPARK", hint=SPARKS_HINT, retryable=False)
 
 
+def ours(condition: str) -> str | None:
+    return next((code for theirs, code in CODES.items() if condition.startswith(theirs)), None)
+
+
 def translate_java(error: Any, statement: str) -> RollviewError:
     """Java's own exceptions, of which PySpark makes nothing: Iceberg's refusals, and what a thread has wrapped."""
     while (kind := error.getClass().getName()) in WRAPPERS and error.getCause() is not None:
@@ -76,7 +84,10 @@ def translate_java(error: Any, statement: str) -> RollviewError:
     said = convert_exception(error)
     if not isinstance(said, UnknownException):
         return translate(said, statement)
-    message = first_line(f"{kind.rpartition('.')[2]}: {error.getMessage()}")
+    said_so = NAMED.match(text := str(error.getMessage()))
+    if said_so and (code := ours(said_so[1])) is not None:
+        return BadInput(first_line(text), code=code, hint=HINT)
+    message = first_line(f"{kind.rpartition('.')[2]}: {text}")
     if kind.startswith("org.apache.iceberg.exceptions.") and kind.endswith(CONFLICTS):
         return conflict(message)
     return SourceError(message, code="RV-SPARK", hint=SPARKS_HINT, retryable=False)

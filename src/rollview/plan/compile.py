@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from rollview.algebra import facts
-from rollview.algebra.relation import Project, Relation, UnionAll, Window, keep, rebuilt, tables, walk
+from rollview.algebra.relation import (
+    Aggregate,
+    Project,
+    Recursion,
+    Relation,
+    UnionAll,
+    Window,
+    keep,
+    rebuilt,
+    tables,
+    walk,
+)
 from rollview.algebra.scalar import Scalar, col
-from rollview.errors import BadInput, BrokenInvariant
+from rollview.errors import BadInput, BrokenInvariant, UnsupportedView
 from rollview.frontend.lower import lower
 from rollview.frontend.normalise import normalise
 from rollview.frontend.parse import parse_query
@@ -22,12 +33,15 @@ from rollview.plan.emit import sql as sql_text
 from rollview.plan.extent import Extent, Kind, extent_of
 from rollview.plan.inner import by_states
 from rollview.plan.parts import Kept, nothing_kept, with_parts
+from rollview.rules.recursion import is_linear
 
 if TYPE_CHECKING:
     from rollview.algebra.schema import Schema, Tables
     from rollview.frontend.scope import Lowered
     from rollview.frontend.typing import Typer
 
+COLLATION = "collat"
+"""in texts and types that have to do with one"""
 UNGROUPABLE = ("map<", "variant", "interval")
 
 
@@ -75,8 +89,10 @@ def compiled(sql: str, base: Tables, typer: Typer, kept: Kept) -> CompiledView:
     # ties first: Spark has no type for a row_number() without an order
     split = with_parts(align_unions(ties.settled(definition), base, typer), base, kept)
     definition = cast_outputs(by_states(split, typer), output, typer)
+    if COLLATION in sql.lower():
+        refuse_collations(definition, output, typer)
     extent = extent_of(definition, output, base, typer)
-    notes = (*notes, *window_notes(extent, ties))
+    notes = (*notes, *cost_notes(extent, ties))
     if extent.kind is Kind.BAG:
         refuse_ungroupable(output)
     if extent.states is not None and extent.states.floating:
@@ -84,10 +100,12 @@ def compiled(sql: str, base: Tables, typer: Typer, kept: Kept) -> CompiledView:
     return CompiledView(sql, output, definition, extent, tables(definition), (*notes, *beyond_spark))
 
 
-def window_notes(extent: Extent, ties: Ties) -> list[str]:
+def cost_notes(extent: Extent, ties: Ties) -> list[str]:
     notes = ["RV-TIES"] if ties.found else []
     if any(isinstance(n, Window) and not n.partition for n in walk(extent.followed)):
         notes.append("RV-WINDOW-WHOLE")
+    if any(isinstance(n, Recursion) and not is_linear(n) for n in walk(extent.followed)):
+        notes.append("RV-RECURSION-WHOLE")
     return notes
 
 
@@ -138,6 +156,9 @@ def check_resolution(output: Schema, lowered: Lowered) -> None:
 def align_unions(node: Relation, base: Tables, typer: Typer) -> Relation:
     """UNION ALL widens types by position. Each input says so itself, because a delta may come from one input alone."""
     node = rebuilt(node, lambda child: align_unions(child, base, typer))
+    if isinstance(node, Recursion):
+        anchor, step = (tuple(c.type for c in typer.relation(part)) for part in (node.source, node.step))
+        return replace(node, step=cast_to(anchor, node.step, step))
     if not isinstance(node, UnionAll):
         return node
     stored = {tuple(facts.stored_types(i, base)) for i in node.inputs}
@@ -168,11 +189,29 @@ def cast_outputs(definition: Relation, output: Schema, typer: Typer) -> Relation
     return cast_to(tuple(c.type for c in output), definition, tuple(c.type for c in found))
 
 
+def refuse_collations(definition: Relation, output: Schema, typer: Typer) -> None:
+    """Tables keep none; and of values that are equal by a collation, a group would show any."""
+    for column in output:
+        if COLLATION in column.type:
+            raise UnsupportedView(
+                f"a table keeps no collation, and the column {column.name!r} is a {column.type}",
+                code="RV-COLLATION",
+                hint="cast it: CAST(… AS STRING)",
+            )
+    for node in walk(definition):
+        if isinstance(node, Aggregate) and any(COLLATION in c.type for c in typer.relation(node)):
+            raise UnsupportedView(
+                "which of the texts that are equal by a collation stands for them is not determined",
+                code="RV-COLLATION",
+                hint="group by LOWER(…), and compare that",
+            )
+
+
 def refuse_ungroupable(output: Schema) -> None:
     for column in output:
         if any(mark in column.type for mark in UNGROUPABLE):
             raise BadInput(
                 f"rows with a {column.type} cannot be compared, so changes cannot be matched",
                 code="RV-UNGROUPABLE",
-                hint="declare keys on the base tables, or leave the column out",
+                hint="select the keys of the tables too, declared there; or leave the column out",
             )

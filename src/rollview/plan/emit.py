@@ -26,6 +26,8 @@ from rollview.algebra.relation import (
     MarkJoin,
     OuterJoin,
     Project,
+    Recall,
+    Recursion,
     Relation,
     Scan,
     SemiJoin,
@@ -37,12 +39,13 @@ from rollview.algebra.relation import (
 )
 from rollview.algebra.scalar import FOLDED, Scalar, conjunction, literal
 from rollview.errors import BrokenInvariant
-from rollview.frontend.dialect import SparkSQL
+from rollview.frontend.dialect import MAX_ROUNDS, SparkSQL
 from rollview.names import COUNT, PREFIX
 
-SHAREABLE = (Aggregate, UnionAll, Generate, Window, SemiJoin, AntiJoin, MarkJoin, OuterJoin)
+SHAREABLE = (Aggregate, UnionAll, Generate, Window, SemiJoin, AntiJoin, MarkJoin, OuterJoin, Recursion)
 SHARED = f"{PREFIX}part"
-"""the name of a CTE; reserved, so that it hides no table"""
+ROUNDS = f"{PREFIX}rounds"
+"""the names of CTEs; reserved, so that they hide no table"""
 
 Bind = Callable[[Scan], exp.Table]
 """The table expression that a scan reads."""
@@ -106,6 +109,8 @@ class Emitter:
         self.numbers = Numbers()
         self.shared: dict[int, str] = {}
         self.ctes: list[tuple[str, exp.Query]] = []
+        self.rounds: dict[str, str] = {}
+        """the CTEs of the recursions whose step is being written"""
 
     def alias(self, stem: str) -> str:
         candidate, n = stem, self.aliases.get(stem.lower(), 0)
@@ -125,6 +130,8 @@ class Emitter:
             return self.generate(node)
         if isinstance(node, Window):
             return self.window(node)
+        if isinstance(node, Recursion):
+            return self.recursion(node)
         piece = self.piece(node)
         return piece.select({name: piece.columns[name] for name in node.names})
 
@@ -174,7 +181,9 @@ class Emitter:
                 return self.outer_join(node)
             case Values():
                 return self.values(node)
-            case UnionAll() | Aggregate() | Generate() | Window():
+            case Recall():
+                return self.recall(node)
+            case UnionAll() | Aggregate() | Generate() | Window() | Recursion():
                 return self.subquery(node)
 
     def scan(self, node: Scan) -> Piece:
@@ -300,6 +309,36 @@ class Emitter:
         piece = self.piece(node)
         return piece.select({n: piece.columns[own] for n, own in zip(names, node.names, strict=True)})
 
+    def recursion(self, node: Recursion) -> exp.Query:
+        """A query of its own, so that it can stand wherever a subquery can."""
+        name = self.alias(ROUNDS)
+        first = self.renamed(node.source, node.columns)
+        around, self.rounds = self.rounds, {**self.rounds, node.of: name}
+        step = self.renamed(node.step, node.columns)
+        self.rounds = around
+        alias = exp.TableAlias(this=ident(name), columns=[ident(c) for c in node.columns])
+        alias.meta[MAX_ROUNDS] = node.limit
+        both = exp.CTE(this=exp.Union(this=first, expression=step, distinct=False), alias=alias)
+        rounds = self.named(table(name), self.alias("p"), node.columns)
+        query = rounds.select(rounds.columns)
+        query.set("with_", exp.With(expressions=[both], recursive=True))
+        return query
+
+    def recall(self, node: Recall) -> Piece:
+        """The round before; outside of its recursion a row of its types, for whoever asks for those."""
+        alias, columns = self.alias("r"), [c for c, _ in node.columns]
+        source: exp.Expr
+        if node.of in self.rounds:
+            source = table(self.rounds[node.of])
+        else:
+            nulls = (exp.cast(exp.null(), t, dialect="spark") for t in node.types)
+            values = [exp.Alias(this=n, alias=ident(c)) for c, n in zip(columns, nulls, strict=True)]
+            source = exp.Subquery(this=exp.Select(expressions=values))
+        piece = self.named(source, alias, (*columns, *([COUNT] if node.signed else [])))
+        counted = {COUNT: piece.columns[COUNT]} if node.signed else {}
+        piece.columns = {name: piece.columns[c] for c, name in node.columns} | counted
+        return piece
+
     def aggregate(self, node: Aggregate) -> exp.Query:
         return self.grouped(node, self.piece(node.source))
 
@@ -361,7 +400,7 @@ class Numbers:
         return self.met[id(node)][1]
 
 
-CHILDREN = ("source", "left", "right", "inputs")
+CHILDREN = ("source", "left", "right", "inputs", "step")
 
 
 def repeated(node: Relation, numbers: Numbers) -> list[Relation]:

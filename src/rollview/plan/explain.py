@@ -18,6 +18,8 @@ from rollview.algebra.relation import (
     MarkJoin,
     OuterJoin,
     Project,
+    Recall,
+    Recursion,
     Relation,
     Scan,
     SemiJoin,
@@ -96,14 +98,14 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class StoredPart:
-    """Inner groups that are stored for a view."""
+    """Inner groups, or the rounds of a recursion, that are stored for a view."""
 
     sql: str
     rows: int
     bytes: int
 
     def __str__(self) -> str:
-        return f"a part of {self.rows:,} groups, {self.bytes:,} bytes: {self.sql}"
+        return f"a part of {self.rows:,} rows, {self.bytes:,} bytes: {self.sql}"
 
 
 def explain(
@@ -122,16 +124,16 @@ def explain(
         return Explanation(view.name, policy, text, "its rows", (), "", reasons, cost(last))
     stops = timing(compiled, views)
     reasons += [reason(code) for code in (*compiled.notes, *([stops.reason] if stops.reason else []))]
-    strategies = tuple(strategy(compiled, t, base) for t in sorted(compiled.reads))
+    strategies = tuple(strategy(compiled, t, base, view.name.lower()) for t in sorted(compiled.reads))
     merged = sql(merge_of(compiled), pretty=True)
     kept = "\n".join([stored(compiled), *parts])
     return Explanation(view.name, policy, tree(compiled.definition), kept, strategies, merged, reasons, cost(last))
 
 
-def strategy(view: CompiledView, changed: str, base: Tables) -> Strategy:
+def strategy(view: CompiledView, changed: str, base: Tables, own: str) -> Strategy:
     reserve = view.extent.reserve
     bound = reserve.placeholders if reserve is not None else None
-    plan = maintain(view, {changed: Shape(updates=base[changed].key is not None)}, base, bound=bound)
+    plan = maintain(view, {changed: Shape(updates=base[changed].key is not None)}, base, bound=bound, own=own)
     scans = tuple(sorted({f"{s.table} {s.at.name}" for s in plan.scans}))
     if plan.change is None:
         return Strategy(changed, "nothing to do: the declared keys leave no term", scans, "")
@@ -213,6 +215,10 @@ def tree(node: Relation, depth: int = 0) -> str:
             return f"{pad}{sign(node)} {node.predicate}\n{tree(node.left, depth + 1)}\n{tree(node.right, depth + 1)}"
         case UnionAll():
             return f"{pad}⊎\n" + "\n".join(tree(i, depth + 1) for i in node.inputs)
+        case Recall():
+            return f"{pad}the round before({', '.join(c for c, _ in node.columns)})"
+        case Recursion():
+            return f"{pad}rounds of\n{tree(node.source, depth + 1)}\n{tree(node.step, depth + 1)}"
         case Values():
             return f"{pad}{len(node.rows)} constant rows({', '.join(node.columns)})"
         case Window():

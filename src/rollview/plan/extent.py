@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from rollview.algebra import facts
-from rollview.algebra.relation import Aggregate, Filter, Generate, Project, Relation, Scan, Window, keep, walk
+from rollview.algebra.relation import (
+    Aggregate,
+    Filter,
+    Generate,
+    Project,
+    Recursion,
+    Relation,
+    Scan,
+    Window,
+    keep,
+    walk,
+)
 from rollview.algebra.scalar import Scalar, col
 from rollview.deltas.change_table import Update
 from rollview.deltas.states import States, arguments_of, states_of
@@ -129,6 +140,18 @@ def core(node: Relation) -> Relation:
     while isinstance(node, Project | Filter | Generate | Window):
         node = node.source
     return node
+
+
+def columns_of(definition: Relation) -> tuple[tuple[str, Scalar], ...]:
+    top = definition if isinstance(definition, Project) else keep(definition, definition.names)
+    return top.columns
+
+
+def stored_rounds(definition: Relation) -> Recursion | None:
+    """The recursion that the view is: all of its rows and columns, under whatever names."""
+    source = definition.source if isinstance(definition, Project) else definition
+    shown = {e.column for _, e in columns_of(definition)}
+    return source if isinstance(source, Recursion) and shown.issuperset(source.names) else None
 
 
 def rows_extent(definition: Relation, output: Schema, tables: Tables) -> Extent:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rollview.algebra.relation import Filter, Relation, Scan, scans
+from rollview.algebra.relation import Filter, Recursion, Relation, Scan, State, rebuilt, scans
 from rollview.deltas.signed import Signed, net
-from rollview.plan.extent import Kind, adds_up, holds
+from rollview.plan.extent import Kind, adds_up, columns_of, holds, stored_rounds
 from rollview.rules.aggregate import aggregate_change
-from rollview.rules.dispatch import Shapes, delta
+from rollview.rules.dispatch import Shapes, at, delta
 from rollview.rules.outer_change import outer_change
 
 if TYPE_CHECKING:
@@ -52,11 +52,13 @@ def maintain(
     foreign_keys: bool = True,
     naive: bool = False,
     stored: bool = False,
+    own: str | None = None,
 ) -> Maintenance:
     """The change of the extent for the given changes of its base tables; `naive` re-derives whatever is affected.
 
     `bound`: only rows up to there are stored (plan/reserve.py). `stored`: the change is written down to be added to
-    others; so a group whose states do not add up is replaced.
+    others; so a group whose states do not add up is replaced. `own`: the name by which the view's own rows before the
+    span can be read.
     """
     extent = view.extent
     rows_of = extent.followed
@@ -77,6 +79,8 @@ def maintain(
         change = gain.change()
         return Maintenance(extent.kind, net(Signed(change)), inserts_only=False, may_miss=True, gross=change)
     rows = delta(rows_of, shapes, base, foreign_keys=foreign_keys, naive=naive)
+    if own is not None and (kept := stored_rounds(view.definition)) is not None:
+        rows = Signed(reading(rows.relation, at(kept, State.BEFORE, shapes), scan_of(own, view, kept)))
     if rows.is_empty:
         return Maintenance(extent.kind, None, inserts_only=False)
     if extent.group_reserve is not None:
@@ -86,6 +90,19 @@ def maintain(
     if grows:
         return Maintenance(extent.kind, rows.relation, inserts_only=True)
     return Maintenance(extent.kind, net(rows), inserts_only=False, gross=rows.relation)
+
+
+def scan_of(own: str, view: CompiledView, rounds: Recursion) -> Scan:
+    """The view's rows, as those of the recursion that it is."""
+    shown = {e.column: c.name for c, (_, e) in zip(view.output, columns_of(view.definition), strict=True)}
+    return Scan(own, tuple((shown[n], n) for n in rounds.names), State.BEFORE)
+
+
+def reading(node: Relation, known: Relation, scan: Scan) -> Relation:
+    """The relation, that reads stored rows in the place of what computes them."""
+    if isinstance(node, Recursion) and node == known:
+        return scan
+    return rebuilt(node, lambda child: reading(child, known, scan))
 
 
 def only_grows(view: CompiledView, change: Signed, shapes: Shapes) -> bool:

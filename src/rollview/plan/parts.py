@@ -32,6 +32,8 @@ from rollview.algebra.relation import (
     Measure,
     OuterJoin,
     Project,
+    Recall,
+    Recursion,
     Relation,
     Scan,
     SemiJoin,
@@ -39,32 +41,34 @@ from rollview.algebra.relation import (
     rebuilt,
     scans,
     tables,
+    walk,
 )
 from rollview.algebra.scalar import Scalar, col, conjunction, conjuncts
 from rollview.algebra.schema import ForeignKey
 from rollview.names import PREFIX
 from rollview.plan.emit import emit, sql, table
-from rollview.plan.extent import core
+from rollview.plan.extent import core, stored_rounds
 from rollview.plan.inner import tidy
 from rollview.rules.lookup import Condition, filtered
 
 if TYPE_CHECKING:
     from rollview.algebra.schema import Tables
 
-Kept = Callable[[str, Aggregate, bool], str | None]
-"""the name under which the part of this text, and of these groups, is stored; None if it is not. And are all groups met
-by what changes beside them, because no equality says which?"""
+Kept = Callable[[str, Aggregate | Recursion, bool], str | None]
+"""the name under which the part of this text, and of these groups or rounds, is stored; None if it is not. And are all
+groups met by what changes beside them, because no equality says which?"""
 
 
-def nothing_kept(text: str, groups: Aggregate, whole: bool) -> str | None:
+def nothing_kept(text: str, part: Aggregate | Recursion, whole: bool) -> str | None:
     return None
 
 
 def with_parts(definition: Relation, base: Tables, kept: Kept) -> Relation:
-    """The view over its parts; an aggregate at its top is stored anyway."""
+    """The view over its parts; an aggregate at its top is stored anyway, and a recursion that is the view."""
     split = Split(base, kept, frozenset(loose_groups(definition)))
     top = core(definition)
-    changed = put(definition, top, rebuilt(top, split.below) if isinstance(top, Aggregate) else split.below(top))
+    stored = isinstance(top, Aggregate) or stored_rounds(definition) is not None
+    changed = put(definition, top, rebuilt(top, split.below) if stored else split.below(top))
     return tidy(changed) if split.found else definition
 
 
@@ -90,8 +94,22 @@ class Split:
                 return node
             case SemiJoin() | AntiJoin() | MarkJoin():
                 return self.of_partners(node) or node
+            case Recursion():
+                return self.rounds(node) or node
             case _:
                 return node
+
+    def rounds(self, node: Recursion) -> Relation | None:
+        """The scan of the part that holds all rounds: its own change begins with its rows as they were."""
+        if not tables(node) or any(isinstance(n, Recall) and n.of != node.of for n in walk(node)):
+            return None
+        columns = tuple((f"c{i}", col(n)) for i, n in enumerate(node.names))
+        text = sql(emit(as_called(Project(node, columns)), lambda scan: table(scan.table)))
+        name = self.kept(text, node, False)
+        if name is None:
+            return None
+        self.found = True
+        return Scan(name, tuple((c, str(e.column)) for c, e in columns))
 
     def part(self, node: Aggregate, *, whole: bool = False) -> Relation | None:
         """The scan of the part, if it is kept."""

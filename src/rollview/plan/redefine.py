@@ -27,6 +27,8 @@ from rollview.algebra.relation import (
     MarkJoin,
     OuterJoin,
     Project,
+    Recall,
+    Recursion,
     Relation,
     Scan,
     SemiJoin,
@@ -189,6 +191,14 @@ def form(node: Relation, numbers: Numbers) -> Form:
                     parts = tuple(f.columns[i.names[place]] for f, i in zip(inputs, n.inputs, strict=True))
                     columns[name] = numbers.of(rows, parts or place)
                 return Form(rows, columns)
+            case Recall():
+                rows = numbers.of("recall", n.of)
+                return Form(rows, {name: numbers.of(rows, c) for c, name in n.columns})
+            case Recursion():
+                anchor, step = visit(n.source), visit(n.step)
+                shown = (tuple(anchor.columns[c] for c in n.source.names), tuple(step.columns[c] for c in n.step.names))
+                rows = numbers.of("rounds", anchor.rows, step.rows, shown, n.limit, next(places))
+                return Form(rows, {name: numbers.of(rows, place) for place, name in enumerate(n.columns)})
             case Values():
                 rows = numbers.of("values", len(n.rows), next(places))
                 values = {name: tuple(str(row[i]) for row in n.rows) for i, name in enumerate(n.columns)}

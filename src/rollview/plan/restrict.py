@@ -24,6 +24,8 @@ from rollview.algebra.relation import (
     MarkJoin,
     OuterJoin,
     Project,
+    Recall,
+    Recursion,
     Relation,
     Scan,
     SemiJoin,
@@ -32,6 +34,7 @@ from rollview.algebra.relation import (
     Values,
     Window,
     children,
+    rebuilt,
 )
 from rollview.algebra.scalar import Scalar, col, conjuncts
 from rollview.plan.region import Region
@@ -138,8 +141,10 @@ class Restriction:
         match node:
             case Scan():
                 return self.limited(node, near) if self.known.worth(node.table) else node
-            case Values():
+            case Values() | Recall():
                 return node
+            case Recursion():
+                return rebuilt(node, lambda child: self.bounded(child, {}))
             case Join() | Filter():
                 return self.region(node, near)
             case Project() | Aggregate():

@@ -25,6 +25,8 @@ from rollview.algebra.relation import (
     MarkJoin,
     OuterJoin,
     Project,
+    Recall,
+    Recursion,
     Relation,
     Scan,
     SemiJoin,
@@ -117,9 +119,9 @@ class Survey(Restriction):
         match node:
             case Scan():
                 return node.at in DELTAS or is_waypoint(node.table)
-            case Values():
+            case Values() | Recall():
                 return False
-            case Filter() | Project() | Aggregate() | Generate() | Window():
+            case Filter() | Project() | Aggregate() | Generate() | Window() | Recursion():
                 return self.driven(node.source)
             case Join() | SemiJoin():
                 return self.driven(node.left) or self.driven(node.right)

@@ -19,6 +19,8 @@ from rollview.algebra.relation import (
     MarkJoin,
     OuterJoin,
     Project,
+    Recall,
+    Recursion,
     Relation,
     Scan,
     SemiJoin,
@@ -35,6 +37,7 @@ from rollview.rules.join import Input, join_delta
 from rollview.rules.outer_join import outer_join_delta
 from rollview.rules.partners import Side
 from rollview.rules.project import project_delta
+from rollview.rules.recursion import recursion_delta
 from rollview.rules.select import select_delta
 from rollview.rules.semijoin import semijoin_delta
 from rollview.rules.subtract import subtracted_delta
@@ -72,8 +75,10 @@ def at(node: Relation, state: State, shapes: Shapes) -> Relation:
         case Scan():
             changed = node.table in shapes and shapes[node.table].changed
             return Scan(node.table, node.columns, state if changed else State.AFTER)
-        case Values():
+        case Values() | Recall():
             return node
+        case Recursion():
+            return replace(node, source=at(node.source, state, shapes), step=at(node.step, state, shapes))
         case Filter() | Project() | Aggregate() | Generate() | Window():
             return replace(node, source=at(node.source, state, shapes))
         case Join() | SemiJoin() | AntiJoin() | MarkJoin() | OuterJoin():
@@ -115,8 +120,12 @@ def delta(node: Relation, shapes: Shapes, known: Tables, *, foreign_keys: bool =
         case Window():
             found = side(node.source)
             return window_delta(node, found.before, found.after, found.delta)
-        case Values():
+        case Values() | Recall():
             return nothing(node.names)
+        case Recursion():
+            before, after = at(node, State.BEFORE, shapes), at(node, State.AFTER, shapes)
+            assert isinstance(before, Recursion) and isinstance(after, Recursion)
+            return recursion_delta(before, after, change(node.source), change(node.step))
         case Generate():
             return generate_delta(node, change(node.source))
         case SemiJoin() if is_time_filter(node):

@@ -46,16 +46,10 @@ def audit(
 def difference(stored: exp.Table, recomputed: exp.Table, output: Schema) -> exp.Query:
     """Rows with how many more of them are stored than should be."""
     columns = [exp.Column(this=ident(c.name)) for c in output]
-    comparable = [
-        exp.alias_(exp.Anonymous(this="TO_JSON", expressions=[c.copy()]), s.name, quoted=True)
-        if "map<" in s.type or s.type == "variant"
-        else c
-        for c, s in zip(columns, output, strict=True)
-    ]
 
     def side(source: exp.Table, count: int) -> exp.Select:
         number = exp.cast(exp.Literal.number(count), "bigint")
-        return exp.select(*(c.copy() for c in comparable), exp.alias_(number, COUNT, quoted=True)).from_(source.copy())
+        return exp.select(*(c.copy() for c in columns), exp.alias_(number, COUNT, quoted=True)).from_(source.copy())
 
     both = exp.Union(this=side(stored, 1), expression=side(recomputed, -1), distinct=False)
     total = exp.Sum(this=exp.Column(this=ident(COUNT)))

@@ -53,6 +53,8 @@ class Sources(Measures, ABC):
             return self.constants(alias)
         if not self.shared and self.widely(0.03):
             return self.pivot(alias)
+        if self.scans_left > 1 and self.widely(0.04):
+            return self.rounds(alias)
         if self.ctes and self.chance(0.3):
             name, body = self.rng.choice(self.ctes)
             self.scans_left -= 1
@@ -94,6 +96,29 @@ class Sources(Measures, ABC):
         )
         text = f"{body} {clause}"
         return Query(f"SELECT {', '.join(names)} FROM {text}", [(n, INT) for n in names]).item(alias)
+
+    def rounds(self, alias: str) -> Item:
+        """A recursion of at most three rounds; its step looks a table up, some join or other."""
+        name, x, n = self.name("w"), self.name("x"), self.name("n")
+        first, looked_up = (self.base(self.rng.choice(list(self.tables)), self.name("t")) for _ in range(2))
+        before = Item(name, name, [Named(name, x, INT), Named(name, n, INT)])
+        starts, (value, key) = (
+            self.rng.choice(Scope([first]).of(INT)),
+            self.rng.choices(Scope([looked_up]).of(INT), k=2),
+        )
+        tests = f"{name}.{n} < 2"
+        if self.chance(0.4):
+            tests += f" AND {self.predicate(Scope([before, looked_up]), 1)}"
+        kind = self.rng.choice(("", "", "LEFT ", "SEMI ", "ANTI "))
+        if kind in ("SEMI ", "ANTI "):
+            value, tests = Named(name, x, INT), f"{name}.{n} < 2"
+        anchor = f"SELECT {self.full(starts)}, 0 FROM {first.sql}" + (" WHERE TRUE" if self.chance(0.3) else "")
+        step = (
+            f"SELECT {self.full(value)}, {name}.{n} + 1 FROM {name} {kind}JOIN {looked_up.sql} "
+            f"ON {self.full(key)} = {name}.{x} WHERE {tests}"
+        )
+        text = f"(WITH RECURSIVE {name}({x}, {n}) AS ({anchor} UNION ALL {step}) SELECT {x}, {n} FROM {name})"
+        return Item(f"{text} AS {alias}", alias, [Named(alias, x, INT), Named(alias, n, INT)])
 
     def lateral_view(self, scope: Scope) -> str:
         alias, outer = self.name("g"), self.rng.choice(("", "", "OUTER "))

@@ -1,0 +1,56 @@
+"""|> DROP, SET and AS mean what a SELECT of the right columns means; a join in parentheses may have a name."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from tests.law import Subject
+from tests.property.random_tables import PARENTS_FIRST, history
+from tests.steps import Step
+
+from rollview.errors import RollviewError
+from rollview.frontend.parse import parse_query
+
+TABLES = {t.name: t for t in PARENTS_FIRST}
+SAME = {
+    "drop": ("FROM r |> DROP a, id", "SELECT b FROM r"),
+    "drop_after_where": ("FROM r |> WHERE a > 1 |> DROP a |> WHERE b = 1", "SELECT id, b FROM r WHERE a > 1 AND b = 1"),
+    "set": ("FROM r |> SET a = a + 1", "SELECT id, a + 1 AS a, b FROM r"),
+    "set_one_after_the_other": ("FROM r |> SET a = b + 1, b = a", "SELECT id, b + 1 AS a, b + 1 AS b FROM r"),
+    "as": ("FROM r |> WHERE a > 0 |> AS q |> SELECT q.a, q.b", "SELECT a, b FROM r WHERE a > 0"),
+    "as_and_join": (
+        "FROM r |> AS x |> JOIN s ON s.r_id = x.id |> SELECT x.a, s.c",
+        "SELECT r.a, s.c FROM r JOIN s ON s.r_id = r.id",
+    ),
+    "a_join_with_a_name": (
+        "SELECT j.a, j.c FROM (r JOIN s ON r_id = r.a) AS j",
+        "SELECT a, c FROM r JOIN s ON r_id = a",
+    ),
+    "and_with_columns": ("SELECT y FROM (r CROSS JOIN u) j(p, q, x, y, z, w)", "SELECT u.x AS y FROM r CROSS JOIN u"),
+    "values": ("VALUES (1, 2), (3, 4)", "SELECT * FROM VALUES (1, 2), (3, 4)"),
+}
+
+
+@pytest.mark.parametrize(("said", "plainly"), SAME.values(), ids=SAME)
+def test_means_the_same(said: str, plainly: str) -> None:
+    rng = Random(2)
+    one, other = Subject.of(said, TABLES), Subject.of(plainly, TABLES)
+    for state in history(rng, 5):
+        step = Step(TABLES, state, state)
+        assert one.meant(step) == other.meant(step)
+    assert [c.name for c in one.view.output] == [c.name for c in other.view.output]
+
+
+def test_a_pipe_that_sets_nothing() -> None:
+    with pytest.raises(RollviewError, match="RV-SYNTAX"):
+        parse_query("FROM r |> SET a > 1")
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT r.a FROM (r JOIN s ON r_id = r.a) AS j", "SELECT id FROM (r JOIN s ON r_id = r.a) j"]
+)
+def test_what_a_named_join_hides(sql: str) -> None:
+    with pytest.raises(RollviewError) as caught:
+        Subject.of(sql, TABLES)
+    assert caught.value.code in ("RV-UNKNOWN-COLUMN", "RV-AMBIGUOUS")
