@@ -69,35 +69,34 @@ def lifted(node: Relation, of: str) -> Relation | None:
     match node:
         case Recall() if node.of == of:
             return replace(node, signed=True)
-        case Filter():
+        case Filter() | Generate():
             source = lifted(node.source, of)
-            return None if source is None else Filter(source, node.predicate)
+            return None if source is None else keep(replace(node, source=source), names)
         case Project():
             source = lifted(node.source, of)
             return None if source is None else Project(source, (*node.columns, (COUNT, col(COUNT))))
-        case Generate():
-            source = lifted(node.source, of)
-            return None if source is None else keep(replace(node, source=source), names)
-        case Join() if not recalls(node.right, of):
-            left = lifted(node.left, of)
-            return None if left is None else keep(replace(node, left=left), names)
-        case Join() if not recalls(node.left, of):
-            right = lifted(node.right, of)
-            return None if right is None else keep(replace(node, right=right), names)
-        case SemiJoin() | AntiJoin() | MarkJoin() if not recalls(node.right, of):
-            left = lifted(node.left, of)
-            return None if left is None else keep(replace(node, left=left), names)
-        case OuterJoin() if not node.keeps_right and not recalls(node.right, of):
-            left = lifted(node.left, of)
-            return None if left is None else keep(replace(node, left=left), names)
-        case OuterJoin() if not node.keeps_left and not recalls(node.left, of):
-            right = lifted(node.right, of)
-            return None if right is None else keep(replace(node, right=right), names)
+        case Join() | SemiJoin() | AntiJoin() | MarkJoin() | OuterJoin():
+            if passes_left(node) and not recalls(node.right, of):
+                left = lifted(node.left, of)
+                return None if left is None else keep(replace(node, left=left), names)
+            if passes_right(node) and not recalls(node.left, of):
+                right = lifted(node.right, of)
+                return None if right is None else keep(replace(node, right=right), names)
+            return None
         case UnionAll():
-            parts = [lifted(i, of) for i in node.inputs]
-            return None if None in parts else UnionAll(tuple(p for p in parts if p is not None), names)
+            parts = [part for part in (lifted(i, of) for i in node.inputs) if part is not None]
+            return UnionAll(tuple(parts), names) if len(parts) == len(node.inputs) else None
         case _:
             return None
+
+
+def passes_left(node: Join | SemiJoin | AntiJoin | MarkJoin | OuterJoin) -> bool:
+    """Is every row of the result made of one row of the left side?"""
+    return not isinstance(node, OuterJoin) or not node.keeps_right
+
+
+def passes_right(node: Join | SemiJoin | AntiJoin | MarkJoin | OuterJoin) -> bool:
+    return isinstance(node, Join) or (isinstance(node, OuterJoin) and not node.keeps_left)
 
 
 def recalls(node: Relation, of: str) -> bool:
