@@ -174,6 +174,17 @@ def test_lost_rows_may_lead_into_a_cycle() -> None:
         view.advance(step, view.stored(Step(TABLES, before, before)), foreign_keys=False)
 
 
+def test_two_recursions_with_one_step() -> None:
+    """They differ in their anchors alone, before and after; the step of neither can be said once for both."""
+    sql = (
+        "WITH RECURSIVE o(k, n) AS (SELECT a, 0 FROM r UNION ALL SELECT o.k, n + 1 FROM o SEMI JOIN t ON t.l = o.k "
+        "WHERE n < 2) SELECT k, RANK() OVER (PARTITION BY n ORDER BY k) AS p FROM o"
+    )
+    before = rows(**{name: [] for name in TABLES} | {"r": [(1, 1, 0), (2, 2, 0)], "t": [(1, 1, 0), (1, 2, 0)]})
+    after = {**before, "r": rows(r=[(1, 1, 0), (3, 2, 0), (4, 1, 0)])["r"]}
+    check_on_duckdb(Subject.of(sql, TABLES), [before, after], [(0, 1)], interpreted=True)
+
+
 def test_a_limit_of_rounds() -> None:
     chain = staff(*((i, i - 1 or None, 0) for i in range(1, 121)))
     step = Step(TABLES, chain, chain)

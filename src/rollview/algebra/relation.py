@@ -459,6 +459,13 @@ def walk(node: Relation) -> Iterator[Relation]:
             waiting += reversed(children(here))
 
 
+def recalled(node: Relation) -> frozenset[str]:
+    """The recursions whose rounds it recalls from outside of them: it means something only in their steps."""
+    found = list(walk(node))
+    inside = {n.of for n in found if isinstance(n, Recursion)}
+    return frozenset(n.of for n in found if isinstance(n, Recall)) - inside
+
+
 def scans(node: Relation) -> Iterator[Scan]:
     return (n for n in walk(node) if isinstance(n, Scan))
 

@@ -42,7 +42,7 @@ class SparkTyper:
         return self.lake.schema(exp.Select(expressions=[exp.Star()], from_=exp.From(this=source)))
 
     def emitted(self, node: Relation) -> exp.Query:
-        return emit(as_called(node), lambda scan: user_table(scan.table).tree())
+        return emit(as_called(node), lambda scan: user_table(scan.table).tree(), fragment=True)
 
     def is_builtin(self, function: str) -> bool:
         return function in self.builtins or function in self.trusted

@@ -36,6 +36,7 @@ from rollview.algebra.relation import (
     Window,
     children,
     is_empty,
+    recalled,
 )
 from rollview.algebra.scalar import FOLDED, Scalar, conjunction, literal
 from rollview.errors import BrokenInvariant
@@ -100,8 +101,11 @@ class Piece:
 class Emitter:
     """Emits one statement; names its aliases and collects its CTEs."""
 
-    def __init__(self, bind: Bind, *, lookups: bool = False, spread: Sequence[str] = ()) -> None:
+    def __init__(
+        self, bind: Bind, *, lookups: bool = False, spread: Sequence[str] = (), fragment: bool = False
+    ) -> None:
         self.bind = bind
+        self.fragment = fragment
         self.lookups = lookups
         self.spread = spread
         self.aliases: dict[str, int] = {}
@@ -325,11 +329,13 @@ class Emitter:
         return query
 
     def recall(self, node: Recall) -> Piece:
-        """The round before; outside of its recursion a row of its types, for whoever asks for those."""
+        """The round before; in a fragment outside of its recursion a row of its types."""
         alias, columns = self.alias("r"), [c for c, _ in node.columns]
         source: exp.Expr
         if node.of in self.rounds:
             source = table(self.rounds[node.of])
+        elif not self.fragment:
+            raise BrokenInvariant(f"{node.of} is recalled outside of its recursion", code="RV-RECALL-OUTSIDE")
         else:
             nulls = (exp.cast(exp.null(), t, dialect="spark") for t in node.types)
             values = [exp.Alias(this=n, alias=ident(c)) for c, n in zip(columns, nulls, strict=True)]
@@ -419,17 +425,20 @@ def repeated(node: Relation, numbers: Numbers) -> list[Relation]:
             order.append(n)
 
     visit(node)
-    return [n for n in order if seen[numbers[n]] > 1]
+    return [n for n in order if seen[numbers[n]] > 1 and not recalled(n)]
 
 
-def emit(node: Relation, bind: Bind, *, lookups: bool = False, spread: Sequence[str] = ()) -> exp.Query:
+def emit(
+    node: Relation, bind: Bind, *, lookups: bool = False, spread: Sequence[str] = (), fragment: bool = False
+) -> exp.Query:
     """The relation as a SQL tree; with `lookups`, the small side of a look-up is broadcast whatever Spark thinks.
 
+    `fragment`: only its types are asked for, and it may be a part of the step of a recursion.
     `spread`: a net delta is wanted where rows with the same values in these columns are together.
     """
     if isinstance(node, UnionAll) and not node.inputs:
         raise BrokenInvariant("an empty relation was to be emitted", code="RV-EMPTY-EMIT")
-    return Emitter(bind, lookups=lookups, spread=spread).statement(node)
+    return Emitter(bind, lookups=lookups, spread=spread, fragment=fragment).statement(node)
 
 
 def sql(tree: exp.Expr, dialect: str | type[Dialect] = SparkSQL, *, pretty: bool = False) -> str:

@@ -32,16 +32,15 @@ from rollview.algebra.relation import (
     Measure,
     OuterJoin,
     Project,
-    Recall,
     Recursion,
     Relation,
     Scan,
     SemiJoin,
     children,
     rebuilt,
+    recalled,
     scans,
     tables,
-    walk,
 )
 from rollview.algebra.scalar import Scalar, col, conjunction, conjuncts
 from rollview.algebra.schema import ForeignKey
@@ -101,7 +100,7 @@ class Split:
 
     def rounds(self, node: Recursion) -> Relation | None:
         """The scan of the part that holds all rounds: its own change begins with its rows as they were."""
-        if not tables(node) or any(isinstance(n, Recall) and n.of != node.of for n in walk(node)):
+        if not tables(node) or recalled(node):
             return None
         columns = tuple((f"c{i}", col(n)) for i, n in enumerate(node.names))
         text = sql(emit(as_called(Project(node, columns)), lambda scan: table(scan.table)))
@@ -113,7 +112,7 @@ class Split:
 
     def part(self, node: Aggregate, *, whole: bool = False) -> Relation | None:
         """The scan of the part, if it is kept."""
-        if not tables(node) or is_keyed(node, self.base):
+        if not tables(node) or recalled(node) or is_keyed(node, self.base):
             return None
         keys = tuple((f"k{i}", e) for i, (_, e) in enumerate(node.keys))
         groups = Aggregate(

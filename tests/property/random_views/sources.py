@@ -108,7 +108,7 @@ class Sources(Measures, ABC):
         )
         tests = f"{name}.{n} < 2"
         if self.chance(0.4):
-            tests += f" AND {self.predicate(Scope([before, looked_up]), 1)}"
+            tests += f" AND ({self.predicate(Scope([before, looked_up]), 1)})"
         kind = self.rng.choice(("", "", "LEFT ", "SEMI ", "ANTI "))
         if kind in ("SEMI ", "ANTI "):
             value, tests = Named(name, x, INT), f"{name}.{n} < 2"
