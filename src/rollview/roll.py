@@ -25,10 +25,8 @@ from rollview.change import Applied, Change
 from rollview.errors import BadInput, RollviewError
 from rollview.lake.errors import FAILING
 from rollview.names import COUNT, TICK
-from rollview.plan.extent import adds_up
 from rollview.plan.maintain import Maintenance, maintain
-from rollview.plan.timing import maintain_timed, summarised, timing
-from rollview.propagate.asked import can_be_asked
+from rollview.plan.timing import maintain_timed, timing
 from rollview.propagate.intervals import Interval, Target
 from rollview.propagate.layout import elementary
 from rollview.propagate.observe import LakeObserver
@@ -39,6 +37,7 @@ from rollview.propagate.timed import TimedVersioned
 from rollview.propagate.versioned import Span, Versioned
 from rollview.propagate.written import written
 from rollview.refresh import Refresh
+from rollview.registry import PATIENCE
 from rollview.report import Report
 from rollview.steps import reached
 from rollview.work import CHANGE
@@ -93,18 +92,22 @@ class Roll(Refresh):
 
     @property
     def present(self) -> bool:
-        """Does a table below show only its present?"""
+        """Does a table below show only its present, so that what its changes meet is compensated?"""
+        return self.compiled is not None and self.shows_present
+
+    @property
+    def shows_present(self) -> bool:
         return any(r.definition.get("access") == PRESENT for r in self.below.all)
+
+    def recompute(self, span: Span) -> Applied:
+        """Nobody commits while a table that shows only its present is read."""
+        if not self.shows_present:
+            return super().recompute(span)
+        with self.control.leases.hold("writer", wait=PATIENCE):
+            return super().recompute(span)
 
     def compensated(self, mark: int, upto: int, interval: Callable[[str], Interval | None], driver: str) -> list[Step]:
         assert self.compiled is not None
-        summed = adds_up(self.compiled.extent) and can_be_asked(summarised(self.compiled))
-        if not summed or self.below.views():
-            raise BadInput(
-                f"{self.view.name} is not a join of tables, and one of them shows only its present",
-                code="RV-PRESENT-VIEW",
-                hint="selections, projections and inner joins of tables, and sums over them, can be compensated",
-            )
         observer = LakeObserver(self.lake, self.control, self.relations)
         driven = Present(self.lake, self.control, self.relations, self.view, self.compiled, observer)
         return driven.run(mark, upto, driver, interval)
@@ -333,7 +336,7 @@ class Roll(Refresh):
         if not self.delta.kept and not self.present:
             return self.run(upto)
         reach = self.reach()
-        if self.present:
+        if self.present and self.policy != "full":
             self.propagate(upto)
             return self.apply_to(upto)
         if reach.high == self.since() or self.policy == "full" or (upto <= reach.high and upto not in reach):

@@ -36,8 +36,10 @@ from rollview.plan.extent import adds_up, holds
 from rollview.plan.maintain import maintain
 from rollview.plan.parts import Kept, nothing_kept
 from rollview.plan.redefine import answered
+from rollview.plan.timing import summarised
+from rollview.propagate.asked import can_be_asked
 from rollview.propagate.layout import Layout
-from rollview.propagate.states import NONE, States
+from rollview.propagate.states import NONE, PRESENT, States
 from rollview.report import Report
 from rollview.rules.dispatch import Shape
 from rollview.steps import reached
@@ -69,6 +71,8 @@ class Views:
         closed = {n for n in self.reads(text, relations) if relations[n].definition.get("access") == NONE}
         try:
             compiled = compile_view(text, {n: s.base for n, s in relations.items()}, self.typer, kept)
+            if policy != "full":
+                refuse_uncompensated(compiled, [relations[n] for n in self.reads(text, relations)])
         except NotYetSupported as error:
             if policy == "strict":
                 raise RecomputeRefused(
@@ -298,6 +302,20 @@ def read_again(view: CompiledView, bases: Tables) -> set[str]:
     anew = plan.rederives or view.extent.followed is not view.extent.rows
     found = plan.scans | (frozenset(scans(view.definition)) if anew else frozenset())
     return {s.table for s in found if s.at in (State.BEFORE, State.AFTER)}
+
+
+def refuse_uncompensated(compiled: CompiledView, reads: Sequence[Stored]) -> None:
+    """Over tables that show only their present what can be asked again and taken back is kept from changes."""
+    if not any(r.definition.get("access") == PRESENT for r in reads):
+        return
+    summed = adds_up(compiled.extent) and can_be_asked(summarised(compiled))
+    if not summed or any(r.relation.kind == "view" for r in reads):
+        raise NotYetSupported(
+            "a view that is no join of tables, over one that shows only its present, cannot be maintained from changes "
+            "yet",
+            code="RV-PRESENT-VIEW",
+            hint="selections, projections and inner joins of tables, and sums over them, can be compensated",
+        )
 
 
 def refuse_reading(tables: set[str]) -> None:

@@ -16,7 +16,7 @@ import pytest
 from tests.spark.three import VIEWS, Truth, commit, place
 
 from rollview.apply import compact
-from rollview.errors import BadInput, SourceError
+from rollview.errors import BadInput, RecomputeRefused, SourceError
 from rollview.propagate.present import DRIVERS
 
 if TYPE_CHECKING:
@@ -153,3 +153,36 @@ def test_the_past_of_such_a_table_cannot_be_read(spark: SparkSession, tmp_path: 
         with pytest.raises(SourceError) as caught:
             wh.table("r", at=tick).collect()
         assert caught.value.code == "RV-PRESENT-ONLY"
+
+
+def test_other_views_of_such_tables_are_recomputed(spark: SparkSession, tmp_path: Path) -> None:
+    """Said when they are made; nobody commits while they are read."""
+    with place(tmp_path) as wh:
+        for number, sql in enumerate(
+            ("SELECT r.a, s.y FROM r LEFT JOIN s ON r.a = s.a", "SELECT a, MAX(x) AS x FROM r GROUP BY a")
+        ):
+            with pytest.raises(RecomputeRefused) as refused:
+                wh.create_view("strict", sql, policy="strict")
+            assert refused.value.code == "RV-PRESENT-VIEW"
+            assert wh.create_view(f"v{number}", sql).reason == "RV-PRESENT-VIEW"
+        wh.create_view("pairs", VIEWS["pairs"])
+        for i in range(2):
+            with wh.transaction() as tx:
+                tx.insert("r", [(i, 7)])
+                tx.delete("r", where=f"x = {i}")
+            assert [r.reason for r in wh.refresh("v0", "v1")] == ["RV-PRESENT-VIEW"] * 2
+            assert wh.verify("v0").ok and wh.verify("v1").ok
+        wh.refresh("pairs", policy="full")
+        assert wh.verify("pairs").ok
+        with pytest.raises(SourceError, match="RV-PRESENT-ONLY"):
+            wh.refresh("v0", to=commit_behind(wh))
+
+
+def commit_behind(wh: Warehouse) -> int:
+    """The tick of a commit that another one on every table has followed."""
+    for tick in range(2):
+        commit(wh, Random(tick), most=1)
+    with wh.transaction() as tx:
+        for name in "rst":
+            tx.insert(name, [(1, 1)])
+    return wh.tick - 1
