@@ -29,8 +29,8 @@ REASONS: dict[str, str] = {
     "RV-NOT-A-QUERY": "a view is defined by a query",
     "RV-PIVOT": "this form of PIVOT is not maintained from changes yet: over what depends on the query around it, or "
     "whose columns have no one name",
-    "RV-PRESENT-VIEW": "over tables that show only their present, joins and sums over them are kept from changes, "
-    "not other views",
+    "RV-PRESENT-VIEW": "over tables that show only their present, joins, unions and sums over them are kept from "
+    "changes, not other views",
     "RV-QUERY": "this part of a query is not maintained from changes yet",
     "RV-RECURSION-WHOLE": "the step of this recursion compares the rows of a round with each other, so a change costs "
     "what computing all rounds costs",

@@ -311,10 +311,10 @@ def refuse_uncompensated(compiled: CompiledView, reads: Sequence[Stored]) -> Non
     summed = adds_up(compiled.extent) and can_be_asked(summarised(compiled))
     if not summed or any(r.relation.kind == "view" for r in reads):
         raise NotYetSupported(
-            "a view that is no join of tables, over one that shows only its present, cannot be maintained from changes "
-            "yet",
+            "a view that is no union of joins, over a table that shows only its present, cannot be maintained from "
+            "changes yet",
             code="RV-PRESENT-VIEW",
-            hint="selections, projections and inner joins of tables, and sums over them, can be compensated",
+            hint="selections, projections, inner joins and unions of tables, and sums over them, can be compensated",
         )
 
 

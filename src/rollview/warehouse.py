@@ -32,8 +32,8 @@ from rollview.names import COUNT, TICK, is_reserved
 from rollview.plan.explain import Explanation, StoredPart, explain
 from rollview.propagate import intervals
 from rollview.propagate.log_rows import log_rows
-from rollview.propagate.present import DRIVERS
 from rollview.propagate.states import reader_at
+from rollview.propagate.summands import DRIVERS
 from rollview.propagate.versioned import Span
 from rollview.propagate.view_delta import ViewDelta
 from rollview.propagate.visible_changes import visible_changes

@@ -17,7 +17,7 @@ from tests.spark.three import VIEWS, Truth, commit, place
 
 from rollview.apply import compact
 from rollview.errors import BadInput, RecomputeRefused, SourceError
-from rollview.propagate.present import DRIVERS
+from rollview.propagate.summands import DRIVERS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,6 +17,7 @@ VIEWS = {
     "pairs": "SELECT r.a, r.x, s.y FROM r JOIN s ON r.a = s.a",
     "threes": "SELECT r.x, s.y, t.z FROM r JOIN s ON r.a = s.a JOIN t ON s.y = t.y",
     "sums": "SELECT t.z, SUM(r.x) AS x, COUNT(*) AS n FROM r JOIN s ON r.a = s.a JOIN t ON s.y = t.y GROUP BY t.z",
+    "either": "SELECT a, x FROM r WHERE x > 0 UNION ALL SELECT s.a, t.z FROM s JOIN t ON s.y = t.y",
     "both": "SELECT p.x AS x, q.x AS other FROM r p JOIN r q ON p.a = q.a",
 }
 State = dict[str, Counter[tuple[int, int]]]
@@ -71,6 +72,8 @@ def expected(view: str, state: State) -> list[tuple[Any, ...]]:
         return sorted(pairs)
     if view == "threes":
         return sorted(threes)
+    if view == "either":
+        return sorted([(a, x) for a, x in r if x > 0] + [(a, z) for a, y in s for v, z in t if v == y])
     if view == "both":
         return sorted((x, y) for a, x in r for b, y in r if a == b)
     groups: dict[int, list[int]] = {}

@@ -7,12 +7,13 @@ carries the least of their ticks. Rows of tables that are read as they are count
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import count
+from dataclasses import replace
+from itertools import count, product
 
 from sqlglot import exp
 
 from rollview.algebra.block import assemble, flatten
-from rollview.algebra.relation import Filter, Join, Project, Relation, Scan, State, scans
+from rollview.algebra.relation import Filter, Join, Project, Relation, Scan, State, UnionAll, scans
 from rollview.algebra.scalar import Scalar, col
 from rollview.deltas.signed import Signed
 from rollview.names import COUNT, PREFIX, TICK
@@ -33,8 +34,10 @@ def ticks(place: int) -> str:
 
 
 def can_be_asked(node: Relation) -> bool:
-    """Selections, projections and inner joins of tables."""
+    """Selections, projections, inner joins and unions of tables."""
     match node:
+        case UnionAll():
+            return bool(node.inputs) and all(can_be_asked(i) for i in node.inputs)
         case Scan():
             return True
         case Filter() | Project():
@@ -43,6 +46,23 @@ def can_be_asked(node: Relation) -> bool:
             return can_be_asked(node.left) and can_be_asked(node.right)
         case _:
             return False
+
+
+def summands(node: Relation) -> tuple[Relation, ...]:
+    """The node as a union of selections, projections and joins alone: σ, π and ⋈ distribute over ⊎."""
+    match node:
+        case Filter() | Project():
+            return tuple(replace(node, source=part) for part in summands(node.source))
+        case Join():
+            pairs = product(summands(node.left), summands(node.right))
+            return tuple(replace(node, left=left, right=right) for left, right in pairs)
+        case UnionAll():
+            parts = [part for i in node.inputs for part in summands(i)]
+            return tuple(
+                Project(p, tuple((c, col(n)) for c, n in zip(node.columns, p.names, strict=True))) for p in parts
+            )
+        case _:
+            return (node,)
 
 
 def places(node: Relation) -> tuple[str, ...]:
@@ -54,13 +74,13 @@ def asked(node: Relation, query: Query) -> Signed:
     """The query over the node's tables, with ticks."""
     tree = rewritten(node, query, count())
     windows = [i for i, w in enumerate(query.factors) if w is not None]
-    product: exp.Expr = exp.Literal.number(1) if query.sign > 0 else exp.Neg(this=exp.Literal.number(1))
+    counted: exp.Expr = exp.Literal.number(1) if query.sign > 0 else exp.Neg(this=exp.Literal.number(1))
     for i in windows:
-        product = exp.Mul(this=product, expression=col(counts(i)).tree)
+        counted = exp.Mul(this=counted, expression=col(counts(i)).tree)
     stamps = [col(ticks(i)).tree for i in windows]
     least = stamps[0] if len(stamps) == 1 else exp.Least(this=stamps[0], expressions=stamps[1:])
     kept = tuple((n, col(n)) for n in node.names)
-    return Signed(Project(tree, (*kept, (TICK, Scalar(least)), (COUNT, Scalar(product)))))
+    return Signed(Project(tree, (*kept, (TICK, Scalar(least)), (COUNT, Scalar(counted)))))
 
 
 def rewritten(node: Relation, query: Query, places: Iterator[int]) -> Relation:

@@ -20,21 +20,15 @@ from rollview.names import COUNT, PROPERTY_ASKED, PROPERTY_TICK, TICK
 from rollview.plan.compile import CompiledView
 from rollview.plan.emit import emit, ident
 from rollview.plan.timing import summarised, timed_change
-from rollview.propagate.asked import asked, places, window_name
+from rollview.propagate.asked import asked, places, summands, window_name
 from rollview.propagate.compute_delta import Propagate, Query
 from rollview.propagate.intervals import Interval, Target
 from rollview.propagate.log_rows import log_rows
 from rollview.propagate.observe import Observer
-from rollview.propagate.rolling import Rolling, Stepwise
+from rollview.propagate.rolling import Rolling
+from rollview.propagate.summands import Summands
 from rollview.propagate.view_delta import ViewDelta
 from rollview.steps import reached
-
-Driver = Propagate | Rolling | Stepwise
-DRIVERS: Mapping[str, type[Propagate] | type[Rolling] | type[Stepwise]] = {
-    "propagate": Propagate,
-    "rolling": Rolling,
-    "stepwise": Stepwise,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +59,14 @@ class Present:
         self.compiled = compiled
         self.observer = observer
         self.delta = ViewDelta(lake, control, view)
-        self.tables = places(summarised(compiled))
+        self.summands = summands(summarised(compiled))
+        self.tables = [places(summand) for summand in self.summands]
         self.asked = 0
         self.intervals: dict[str, Interval | None] = {}
 
     def run(self, mark: int, upto: int, driver: str, interval: Callable[[str], Interval | None]) -> list[Step]:
         """Ask until the view delta is complete up to a tick."""
-        self.intervals = {table: interval(table) for table in self.tables}
+        self.intervals = {table: interval(table) for tables in self.tables for table in tables}
         state = self.resumed(mark, driver)
         done: list[Step] = []
         clock = time.perf_counter()
@@ -103,15 +98,15 @@ class Present:
 
     # --- the state ------------------------------------------------------------------------------------
 
-    def resumed(self, mark: int, driver: str) -> Driver:
+    def resumed(self, mark: int, driver: str) -> Summands:
         """Where the last process stopped; or a start at the mark, with nothing above it in the view delta."""
         commit = self.delta.look()
         pending = self.control.steps.pending(self.view.name)
-        if pending is None or pending.state["driver"] != driver:
+        if pending is None or pending.state["driver"] != driver or "each" not in pending.state:
             self.delta.cut(mark)
-            return DRIVERS[driver].start(len(self.tables), mark)
+            return Summands.start(driver, [len(tables) for tables in self.tables], mark)
         self.asked = pending.asked
-        state = DRIVERS[driver].of(dict(pending.state))
+        state = Summands.of(pending.state)
         if commit is not None and commit.number(PROPERTY_ASKED) == self.asked + 1:
             before = state.mark
             state = state.answered(commit.number(PROPERTY_TICK))
@@ -119,18 +114,18 @@ class Present:
             self.save(state, Step(before, state.mark, exact=True) if state.mark > before else None)
         return state
 
-    def save(self, state: Driver, step: Step | None) -> None:
-        name = next(n for n, kind in DRIVERS.items() if isinstance(state, kind))
-        self.control.steps.advance(self.view.name, Pending(self.asked, {"driver": name, **state.plain()}), step)
+    def save(self, state: Summands, step: Step | None) -> None:
+        self.control.steps.advance(self.view.name, Pending(self.asked, state.plain()), step)
 
-    def begun(self, state: Driver, upto: int) -> tuple[Driver, Opened]:
-        """The next window: of the table that is furthest behind, or of all."""
+    def begun(self, state: Summands, upto: int) -> tuple[Summands, Opened]:
+        """The next window: of the table that is furthest behind, or of all that a summand has."""
         now = self.control.ticks.last_tick()
-        if isinstance(state, Propagate):
-            since, tables, limit = state.mark, list(dict.fromkeys(self.tables)), upto
+        here, there = state.here, self.tables[state.turn]
+        if isinstance(here, Propagate):
+            since, tables, limit = here.mark, list(dict.fromkeys(there)), upto
         else:
-            ahead = state.fwd if isinstance(state, Rolling) else state.progress
-            since, tables = ahead[state.next], [self.tables[state.next]]
+            ahead = here.fwd if isinstance(here, Rolling) else here.progress
+            since, tables = ahead[here.next], [there[here.next]]
             limit = upto if since < upto else now
         chosen = [self.intervals[t] for t in tables]
         waiting = self.control.ticks.waiting(since, limit, tables)
@@ -142,14 +137,14 @@ class Present:
 
     # --- one query ------------------------------------------------------------------------------------
 
-    def answered(self, state: Driver) -> tuple[Driver, int]:
+    def answered(self, state: Summands) -> tuple[Summands, int]:
         """Run the first ask, store its rows, and learn when it ran."""
-        query = state.asks[0].query
-        relation = timed_change(self.compiled.extent, asked(summarised(self.compiled), query))
-        bound = self.windows(query)
+        query, tables = state.asks[0].query, self.tables[state.turn]
+        relation = timed_change(self.compiled.extent, asked(self.summands[state.turn], query))
+        bound = self.windows(query, tables)
         try:
             text = emit(relation, lambda scan: self.bind(scan, bound))
-            read = [t for t, w in zip(self.tables, query.factors, strict=True) if w is None]
+            read = [t for t, w in zip(tables, query.factors, strict=True) if w is None]
             if read:
                 frame, executed = self.observer.planned(read, lambda: self.lake.run(text.copy()), query.upto)
             else:
@@ -163,12 +158,12 @@ class Present:
             reached("propagate.answered")
         return state.answered(executed), rows.num_rows
 
-    def windows(self, query: Query) -> dict[str, str]:
+    def windows(self, query: Query, tables: Sequence[str]) -> dict[str, str]:
         """The deltas of the query's windows, bound to names."""
         bound = {}
         for place, window in enumerate(query.factors):
             if window is not None:
-                stored = self.relations[self.tables[place]]
+                stored = self.relations[tables[place]]
                 columns = [c.name for c in stored.base.columns]
                 extra = (exp.Column(this=ident(TICK)), exp.Column(this=ident(COUNT)))
                 rows = log_rows(self.control, stored, columns, window.since, window.upto).select(*extra)
