@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rollview.algebra.relation import Aggregate, Recursion, Scan, scans, tables
+from rollview.algebra.relation import Aggregate, Recursion, Scan
+from rollview.algebra.walking import scans, tables
 from rollview.apply.fold import laid_out_by as sorted_by
 from rollview.apply.fold import settle
 from rollview.catalog import ControlStore

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from rollview.algebra.relation import State, scans
+from rollview.algebra.relation import State
+from rollview.algebra.walking import scans
 from rollview.catalog import ControlStore, HistoryRow
 from rollview.catalog.stored import Stored, bytes_of
 from rollview.lake.lake import Lake

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from rollview.algebra.relation import scans
+from rollview.algebra.walking import scans
 from rollview.apply.first_rows import chosen, computed, moved, said, stock_at
 from rollview.apply.log import ViewLog
 from rollview.apply.merge import Applier

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rollview.algebra.relation import scans
+from rollview.algebra.walking import scans
 from rollview.apply.compact import compact
 from rollview.apply.first_rows import said, stock_at
 from rollview.catalog import Step

@@ -11,8 +11,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from rollview.algebra.relation import State, scans
+from rollview.algebra.relation import State
 from rollview.algebra.schema import Schema, Tables
+from rollview.algebra.walking import scans
 from rollview.apply.first_rows import computed
 from rollview.catalog import ColumnInfo, ControlStore, HistoryRow
 from rollview.catalog.stored import Stored, bytes_of, fingerprint, stored

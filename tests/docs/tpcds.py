@@ -11,16 +11,8 @@ from tests.docs.limitations import SOURCE
 from tests.plan.tpcds import QUERIES, TABLES, rolls_up
 from tests.pure_typer import PureTyper
 
-from rollview.algebra.relation import (
-    Aggregate,
-    AntiJoin,
-    MarkJoin,
-    OuterJoin,
-    SemiJoin,
-    UnionAll,
-    Window,
-    walk,
-)
+from rollview.algebra.relation import Aggregate, AntiJoin, MarkJoin, OuterJoin, SemiJoin, UnionAll, Window
+from rollview.algebra.walking import walk
 from rollview.errors import RollviewError
 from rollview.plan.compile import CompiledView, compile_view
 from rollview.plan.extent import Kind

@@ -6,7 +6,8 @@ import pytest
 from tests.law import Subject
 from tests.rules.tables import BAGS
 
-from rollview.algebra.relation import OuterJoin, walk
+from rollview.algebra.relation import OuterJoin
+from rollview.algebra.walking import walk
 
 LEFT = "SELECT r.a, s.c FROM r LEFT JOIN s ON r.b = s.b"
 FULL = "SELECT r.a, s.c FROM r FULL JOIN s ON r.b = s.b"

@@ -8,7 +8,7 @@ from tests.pure_typer import PureTyper
 from tests.rules.tables import by_name, table
 
 from rollview.algebra.clock import CLOCK_TABLE, NOW, TODAY, is_time_filter
-from rollview.algebra.relation import walk
+from rollview.algebra.walking import walk
 from rollview.errors import RollviewError
 from rollview.frontend.time_filters import at_reading, clock_columns
 from rollview.plan.compile import compile_view

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from tests.pure_typer import PureTyper
 
-from rollview.algebra.relation import Relation, Scan, rebuilt
+from rollview.algebra.relation import Relation, Scan
 from rollview.algebra.schema import BaseTable, Column, ForeignKey, Tables
+from rollview.algebra.walking import rebuilt
 from rollview.errors import BadInput
 from rollview.plan.alter import Alter, is_wider
 from rollview.plan.compile import CompiledView, compile_view

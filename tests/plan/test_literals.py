@@ -11,7 +11,8 @@ from tests.plan.tpch import QUERIES
 from tests.plan.tpch import TABLES as TPCH
 from tests.rules.tables import by_name, table
 
-from rollview.algebra.relation import Filter, Relation, Scan, State, walk
+from rollview.algebra.relation import Filter, Relation, Scan, State
+from rollview.algebra.walking import walk
 from rollview.plan.maintain import maintain
 from rollview.plan.region import Region
 from rollview.plan.restrict import restrict

@@ -9,7 +9,8 @@ from tests.property.cases import Case, spans
 from tests.rules.tables import by_name, table
 from tests.steps import Step, rows
 
-from rollview.algebra.relation import Filter, Scan, State, walk
+from rollview.algebra.relation import Filter, Scan, State
+from rollview.algebra.walking import walk
 from rollview.plan.rederive import rederived
 from rollview.plan.region import Region
 from rollview.plan.restrict import restrict

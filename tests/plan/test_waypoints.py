@@ -11,7 +11,8 @@ from tests.property.cases import Case, spans
 from tests.rules.tables import by_name, table
 from tests.steps import Step, rows
 
-from rollview.algebra.relation import Join, Scan, State, scans, walk
+from rollview.algebra.relation import Join, Scan, State
+from rollview.algebra.walking import scans, walk
 from rollview.plan.restrict import restrict
 from rollview.plan.stages import is_waypoint, waypoint
 from rollview.plan.waypoints import passed, waypoints

@@ -22,7 +22,8 @@ from tests.duck import check_on_duckdb
 from tests.law import Subject
 from tests.property.cases import Case, check, spans
 
-from rollview.algebra.relation import Aggregate, OuterJoin, Project, Relation, Scan, children, walk
+from rollview.algebra.relation import Aggregate, OuterJoin, Project, Relation, Scan
+from rollview.algebra.walking import children, walk
 from rollview.errors import RollviewError
 
 if TYPE_CHECKING:

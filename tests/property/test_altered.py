@@ -10,8 +10,9 @@ import pytest
 from tests.property.cases import Case, batches
 from tests.pure_typer import PureTyper
 
-from rollview.algebra.relation import Relation, Scan, rebuilt
+from rollview.algebra.relation import Relation, Scan
 from rollview.algebra.schema import Column
+from rollview.algebra.walking import rebuilt
 from rollview.errors import RollviewError
 from rollview.plan.alter import Alter
 from rollview.plan.compile import compile_view

@@ -11,7 +11,8 @@ from tests.law import Subject
 from tests.property.cases import check_states
 from tests.property.random_tables import PARENTS_FIRST, history
 
-from rollview.algebra.relation import Aggregate, walk
+from rollview.algebra.relation import Aggregate
+from rollview.algebra.walking import walk
 
 pytestmark = pytest.mark.long
 

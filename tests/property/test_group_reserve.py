@@ -15,7 +15,8 @@ from tests.property.random_tables import PARENTS_FIRST, history
 from tests.rules.tables import by_name, table
 from tests.steps import Rows, Step
 
-from rollview.algebra.relation import State, scans
+from rollview.algebra.relation import State
+from rollview.algebra.walking import scans
 from rollview.plan.extent import Kind
 from rollview.plan.stages import CHANGED, EXTENT
 from rollview.plan.timing import timing

@@ -15,7 +15,8 @@ from tests.pure_typer import PureTyper
 from tests.steps import Step, rows
 
 from rollview.algebra.interpreter import RecursionLimit
-from rollview.algebra.relation import Recursion, State, walk
+from rollview.algebra.relation import Recursion, State
+from rollview.algebra.walking import walk
 from rollview.errors import RollviewError
 from rollview.plan.compile import compile_view
 from rollview.plan.maintain import maintain

@@ -14,7 +14,8 @@ from tests.property.random_tables import history
 from tests.steps import Step
 
 from rollview.algebra.interpreter import Bag, evaluate
-from rollview.algebra.relation import OuterJoin, Scan, State, walk
+from rollview.algebra.relation import OuterJoin, Scan, State
+from rollview.algebra.walking import walk
 from rollview.deltas.signed import Signed, net
 from rollview.names import COUNT
 from rollview.plan.extent import Kind, adds_up, holds

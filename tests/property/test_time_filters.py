@@ -16,7 +16,7 @@ from tests.rules.tables import table
 from tests.steps import rows
 
 from rollview.algebra.clock import is_time_filter
-from rollview.algebra.relation import walk
+from rollview.algebra.walking import walk
 from rollview.names import CLOCK
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from tests.property.random_tables import history
 from tests.steps import Rows, Step, signed
 
 from rollview.algebra.interpreter import Bag, Source, evaluate
-from rollview.algebra.relation import Scan, State, scans
+from rollview.algebra.relation import Scan, State
+from rollview.algebra.walking import scans
 from rollview.names import COUNT, TICK
 from rollview.plan.emit import emit, sql, table
 from rollview.plan.stages import CHANGED, EXTENT

@@ -9,7 +9,8 @@ from tests.law import Subject, check_delta, check_history, rows_of
 from tests.rules.tables import BAGS, R, by_name, scalar, scan, table
 from tests.steps import Step, rows
 
-from rollview.algebra.relation import Aggregate, Filter, Function, Measure, Scan, State, walk
+from rollview.algebra.relation import Aggregate, Filter, Function, Measure, Scan, State
+from rollview.algebra.walking import walk
 from rollview.plan.rederive import settled
 from rollview.plan.stages import CHANGED, EXTENT, SUSPECT
 

@@ -11,8 +11,9 @@ from tests.law import check_delta, check_history
 from tests.rules.tables import BAGS, R, S, by_name, scalar, scan, table
 from tests.steps import Step, rows
 
-from rollview.algebra.relation import Filter, Join, Relation, Scan, State, children, scans, walk
+from rollview.algebra.relation import Filter, Join, Relation, Scan, State
 from rollview.algebra.scalar import conjuncts
+from rollview.algebra.walking import children, scans, walk
 from rollview.rules.dispatch import delta
 
 BEFORE = rows(r=[(1, 1), (2, 1), (2, 1), (3, None), (4, 2)], s=[(1, 7), (1, 7), (None, 8), (3, 9)])

@@ -7,7 +7,8 @@ from tests.law import check_delta
 from tests.rules.tables import BAGS, R, S, by_name, scalar, scan, table
 from tests.steps import Rows, Step, rows
 
-from rollview.algebra.relation import AntiJoin, Filter, SemiJoin, State, scans
+from rollview.algebra.relation import AntiJoin, Filter, SemiJoin, State
+from rollview.algebra.walking import scans
 
 PREDICATES = [
     "r_b = s_b",

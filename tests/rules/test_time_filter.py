@@ -8,8 +8,9 @@ from tests.rules.tables import R, by_name, scalar, scan, table
 from tests.steps import Rows, Step, rows
 
 from rollview.algebra.clock import read_clock
-from rollview.algebra.relation import Scan, SemiJoin, State, scans, tables
+from rollview.algebra.relation import Scan, SemiJoin, State
 from rollview.algebra.scalar import Scalar, literal
+from rollview.algebra.walking import scans, tables
 from rollview.names import CLOCK
 
 TABLES = by_name(R, table(CLOCK, "now, today"))

@@ -8,7 +8,8 @@ from tests.pure_typer import PureTyper
 from tests.rules.tables import BAGS, R, S, by_name, scan, table
 from tests.steps import Step, rows
 
-from rollview.algebra.relation import UnionAll, scans
+from rollview.algebra.relation import UnionAll
+from rollview.algebra.walking import scans
 
 BEFORE = rows(r=[(1, 1), (1, 1), (None, 2)], s=[(1, 1), (5, 5)])
 AFTER = rows(r=[(1, 1), (3, 3)], s=[(1, 1), (None, 2)])

@@ -11,9 +11,10 @@ from typing import TypeGuard
 
 from sqlglot import exp
 
-from rollview.algebra.relation import Filter, Join, Project, Relation, Scan, SemiJoin, rebuilt, tables
+from rollview.algebra.relation import Filter, Join, Project, Relation, Scan, SemiJoin
 from rollview.algebra.scalar import Scalar, col
 from rollview.algebra.schema import BaseTable, Column
+from rollview.algebra.walking import rebuilt, tables
 from rollview.names import CLOCK
 
 NOW, TODAY = "now", "today"

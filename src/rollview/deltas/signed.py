@@ -24,9 +24,9 @@ from rollview.algebra.relation import (
     State,
     empty,
     is_empty,
-    walk,
 )
 from rollview.algebra.scalar import Scalar, col, literal, operand
+from rollview.algebra.walking import walk
 from rollview.names import COUNT
 
 

@@ -38,9 +38,9 @@ from rollview.algebra.relation import (
     Values,
     Window,
     keep,
-    rebuilt,
 )
 from rollview.algebra.scalar import FOLDED, Scalar, col, conjunction, conjuncts
+from rollview.algebra.walking import rebuilt
 from rollview.frontend.outer_joins import simplify_outer_joins
 
 if TYPE_CHECKING:

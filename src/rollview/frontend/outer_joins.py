@@ -21,8 +21,8 @@ from rollview.algebra.relation import (
     Project,
     Relation,
     SemiJoin,
-    rebuilt,
 )
+from rollview.algebra.walking import rebuilt
 
 if TYPE_CHECKING:
     from rollview.algebra.scalar import Scalar

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rollview.algebra.relation import Filter, Generate, Project, Relation, Window, keep, rebuilt
+from rollview.algebra.relation import Filter, Generate, Project, Relation, Window, keep
 from rollview.algebra.scalar import Scalar, col
+from rollview.algebra.walking import rebuilt
 from rollview.frontend.aggregates import aggregate_call
 from rollview.frontend.grouping import Grouping
 from rollview.frontend.normalise import prune_columns

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rollview.algebra.relation import Recall, Recursion, keep, walk
+from rollview.algebra.relation import Recall, Recursion, keep
+from rollview.algebra.walking import walk
 from rollview.frontend.limit import is_limited
 from rollview.frontend.refuse import bad
 from rollview.frontend.scope import Lowered, Named, Scope, Visible, listed

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from rollview.algebra import facts
-from rollview.algebra.relation import Filter, Project, Relation, Window, rebuilt
+from rollview.algebra.relation import Filter, Project, Relation, Window
 from rollview.algebra.scalar import Scalar, col
+from rollview.algebra.walking import rebuilt
 from rollview.frontend.refuse import function_name, not_yet
 from rollview.frontend.windows import called
 

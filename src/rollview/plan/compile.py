@@ -8,19 +8,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from rollview.algebra import facts
-from rollview.algebra.relation import (
-    Aggregate,
-    Project,
-    Recursion,
-    Relation,
-    UnionAll,
-    Window,
-    keep,
-    rebuilt,
-    tables,
-    walk,
-)
+from rollview.algebra.relation import Aggregate, Project, Recursion, Relation, UnionAll, Window, keep
 from rollview.algebra.scalar import Scalar, col
+from rollview.algebra.walking import rebuilt, tables, walk
 from rollview.errors import BadInput, BrokenInvariant, UnsupportedView
 from rollview.frontend.lower import lower
 from rollview.frontend.normalise import normalise

@@ -34,11 +34,10 @@ from rollview.algebra.relation import (
     UnionAll,
     Values,
     Window,
-    children,
     is_empty,
-    recalled,
 )
 from rollview.algebra.scalar import FOLDED, Scalar, conjunction, literal
+from rollview.algebra.walking import children, recalled
 from rollview.errors import BrokenInvariant
 from rollview.frontend.dialect import MAX_ROUNDS, SparkSQL
 from rollview.names import COUNT, PREFIX

@@ -9,19 +9,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from rollview.algebra import facts
-from rollview.algebra.relation import (
-    Aggregate,
-    Filter,
-    Generate,
-    Project,
-    Recursion,
-    Relation,
-    Scan,
-    Window,
-    keep,
-    walk,
-)
+from rollview.algebra.relation import Aggregate, Filter, Generate, Project, Recursion, Relation, Scan, Window, keep
 from rollview.algebra.scalar import Scalar, col
+from rollview.algebra.walking import walk
 from rollview.deltas.change_table import Update
 from rollview.deltas.states import States, arguments_of, states_of
 from rollview.frontend.normalise import pull_up_projections

@@ -8,18 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rollview.algebra.relation import (
-    Aggregate,
-    Filter,
-    Function,
-    Generate,
-    Measure,
-    Project,
-    Relation,
-    children,
-    rebuilt,
-)
+from rollview.algebra.relation import Aggregate, Filter, Function, Generate, Measure, Project, Relation
 from rollview.algebra.scalar import col
+from rollview.algebra.walking import children, rebuilt
 from rollview.deltas import moments
 from rollview.frontend.normalise import place_predicates, prune_columns, pull_up_projections
 from rollview.names import COUNT, state_column

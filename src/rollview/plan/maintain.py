@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rollview.algebra.relation import Filter, Recursion, Relation, Scan, State, rebuilt, scans
+from rollview.algebra.relation import Filter, Recursion, Relation, Scan, State
+from rollview.algebra.walking import rebuilt, scans
 from rollview.deltas.signed import Signed, net
 from rollview.plan.extent import Kind, adds_up, columns_of, holds, stored_rounds
 from rollview.rules.aggregate import aggregate_change

@@ -36,14 +36,10 @@ from rollview.algebra.relation import (
     Relation,
     Scan,
     SemiJoin,
-    children,
-    rebuilt,
-    recalled,
-    scans,
-    tables,
 )
 from rollview.algebra.scalar import Scalar, col, conjunction, conjuncts
 from rollview.algebra.schema import ForeignKey
+from rollview.algebra.walking import children, rebuilt, recalled, scans, tables
 from rollview.names import PREFIX
 from rollview.plan.emit import emit, sql, table
 from rollview.plan.extent import core, stored_rounds

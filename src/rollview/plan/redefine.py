@@ -36,10 +36,9 @@ from rollview.algebra.relation import (
     Values,
     Window,
     keep,
-    scans,
-    walk,
 )
 from rollview.algebra.scalar import Scalar, col, conjuncts
+from rollview.algebra.walking import scans, walk
 from rollview.frontend.normalise import prune_columns, pull_up_projections
 from rollview.plan.extent import stored
 from rollview.plan.visible import read

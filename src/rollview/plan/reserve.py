@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rollview.algebra.relation import Aggregate, Filter, Project, Relation, Window, keep, walk
+from rollview.algebra.relation import Aggregate, Filter, Project, Relation, Window, keep
 from rollview.algebra.scalar import Scalar, col, conjunction, conjuncts
+from rollview.algebra.walking import walk
 from rollview.frontend.refuse import function_name
 from rollview.frontend.windows import called
 from rollview.names import PREFIX

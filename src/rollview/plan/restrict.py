@@ -33,10 +33,9 @@ from rollview.algebra.relation import (
     UnionAll,
     Values,
     Window,
-    children,
-    rebuilt,
 )
 from rollview.algebra.scalar import Scalar, col, conjuncts
+from rollview.algebra.walking import children, rebuilt
 from rollview.plan.region import Region
 from rollview.plan.stages import SUSPECTS, is_waypoint
 from rollview.rules.join import flatten

@@ -34,11 +34,9 @@ from rollview.algebra.relation import (
     UnionAll,
     Values,
     Window,
-    children,
-    rebuilt,
-    walk,
 )
 from rollview.algebra.scalar import Scalar
+from rollview.algebra.walking import children, rebuilt, walk
 from rollview.plan.restrict import DELTAS, Known, Near, Restriction
 from rollview.plan.stages import is_waypoint, plain
 

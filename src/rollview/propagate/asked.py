@@ -13,8 +13,9 @@ from itertools import count, product
 from sqlglot import exp
 
 from rollview.algebra.block import assemble, flatten
-from rollview.algebra.relation import Filter, Join, Project, Relation, Scan, State, UnionAll, scans
+from rollview.algebra.relation import Filter, Join, Project, Relation, Scan, State, UnionAll
 from rollview.algebra.scalar import Scalar, col
+from rollview.algebra.walking import scans
 from rollview.deltas.signed import Signed
 from rollview.names import COUNT, PREFIX, TICK
 from rollview.propagate.compute_delta import Query

@@ -28,8 +28,8 @@ from rollview.algebra.relation import (
     UnionAll,
     Values,
     Window,
-    tables,
 )
+from rollview.algebra.walking import tables
 from rollview.deltas.signed import Signed, nothing, of_scan
 from rollview.rules.aggregate import aggregate_delta
 from rollview.rules.generate import generate_delta

@@ -28,9 +28,9 @@ from rollview.algebra.relation import (
     SemiJoin,
     UnionAll,
     keep,
-    tables,
 )
 from rollview.algebra.scalar import Scalar, col
+from rollview.algebra.walking import tables
 from rollview.deltas.signed import of_scan, rows_as
 from rollview.names import COUNT
 from rollview.rules.lookup import met, near

@@ -34,11 +34,10 @@ from rollview.algebra.relation import (
     SemiJoin,
     UnionAll,
     keep,
-    rebuilt,
     union,
-    walk,
 )
 from rollview.algebra.scalar import col
+from rollview.algebra.walking import rebuilt, walk
 from rollview.deltas.signed import Signed, rows_as
 from rollview.names import COUNT
 

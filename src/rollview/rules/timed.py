@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from rollview.algebra.block import Block, assemble, flatten
-from rollview.algebra.relation import Filter, Join, Project, Relation, Scan, State, UnionAll, keep, tables, union
+from rollview.algebra.relation import Filter, Join, Project, Relation, Scan, State, UnionAll, keep, union
 from rollview.algebra.scalar import Scalar, col, literal
+from rollview.algebra.walking import tables
 from rollview.deltas.signed import Signed, nothing
 from rollview.names import COUNT, PREFIX, TICK
 from rollview.rules.dispatch import Shapes, at
