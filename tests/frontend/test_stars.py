@@ -14,6 +14,7 @@ from rollview.plan.emit import emit, sql, table
 STANDS_FOR = {
     "SELECT a, st.*, b FROM t": "SELECT a, st.x, st.y, b FROM t",
     "SELECT z.st.* EXCEPT (X), a FROM t z": "SELECT st.y, a FROM t",
+    "SELECT t.a, u.* EXCEPT (a) FROM t JOIN u ON t.a = u.a": "SELECT t.a, u.c FROM t JOIN u ON t.a = u.a",
     "SELECT t.* EXCEPT (st), t.ST.* FROM t": "SELECT a, b, s, d, f, st.x, st.y FROM t",
     "SELECT st.*, COUNT(*) AS n FROM t GROUP BY st": "SELECT st.x, st.y, COUNT(*) AS n FROM t GROUP BY st",
     "SELECT st.* FROM (SELECT a, b FROM t) AS st": "SELECT a, b FROM t",

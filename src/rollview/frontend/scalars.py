@@ -21,10 +21,10 @@ from rollview.frontend.scope import is_named, name_of
 from rollview.frontend.time_filters import nondeterministic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from rollview.errors import BadInput
-    from rollview.frontend.scope import Scope
+    from rollview.frontend.scope import Scope, Visible
 
 CLOCK_AND_CHANCE = (
     exp.Rand,
@@ -75,11 +75,12 @@ class Scalars:
             if any(value for part, value in star.args.items() if part not in ("except_", "replace")):
                 raise not_yet("this star", "RV-STAR-REPLACE", item, "name the columns")
             qualifier = [p.name for p in item.parts[:-1]] if isinstance(item, exp.Column) else []
-            left_out = {scope.resolve(c).column for c in star.args.get("except_") or ()}
+            shown = scope.star(item, qualifier)
+            left_out = {among(shown, c) or scope.resolve(c).column for c in star.args.get("except_") or ()}
             if None in left_out:
                 raise not_yet("* EXCEPT a field of a struct", "RV-STAR-REPLACE", item, "name the columns")
             others = {a.alias.lower(): self.lower(a.this, scope) for a in star.args.get("replace") or ()}
-            for visible in scope.star(item, qualifier):
+            for visible in shown:
                 if visible.unique not in left_out:
                     yield visible.name, visible.given, others.get(visible.name.lower(), col(visible.unique))
             return
@@ -138,6 +139,12 @@ def check_type(node: exp.DataType) -> None:
 
 def too_large(tree: exp.Expr) -> BadInput:
     return bad("the expression becomes too large", "RV-TOO-DEEP", tree, "put the aliases that it uses into a subquery")
+
+
+def among(shown: Sequence[Visible], column: exp.Column) -> str | None:
+    """The one column of a star that has this name, whatever else is in scope."""
+    found = [v.unique for v in shown if v.name.lower() == column.name.lower()]
+    return found[0] if len(found) == 1 and len(column.parts) == 1 else None
 
 
 def ands(tree: exp.Expr) -> list[exp.Expr]:
