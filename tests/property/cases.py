@@ -9,6 +9,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.kept import Kept
 from tests.law import Subject, check_reserves
 from tests.property.random_tables import declared, history
 from tests.property.random_views.views import Views
@@ -63,6 +64,10 @@ def check_states(subject: Subject, states: list[Rows], *, every_plan: bool = Tru
         right.append(subject.stored(step))
         if subject.has_one_meaning:
             assert subject.read(step, right[-1]) == subject.meant(step), "readers see something else than the SQL says"
+    reserve = subject.view.extent.reserve
+    if reserve is not None and any(rows.total() >= reserve.wanted for rows in right):
+        check_reserve(subject, states)
+        return
     for since, upto in spans(states):
         step = Step(subject.tables, states[since], states[upto])
         found = subject.advance(step, right[since], foreign_keys=True)
@@ -74,6 +79,14 @@ def check_states(subject: Subject, states: list[Rows], *, every_plan: bool = Tru
         found = subject.advance(leap, right[0], foreign_keys=foreign_keys, shapes=loose(leap))
         check_extent(subject, leap, found, right[-1], f"loose shapes, foreign_keys={foreign_keys}")
     check_extent(subject, leap, subject.advance(leap, right[0], foreign_keys=False), right[-1], "naive")
+
+
+def check_reserve(subject: Subject, states: list[Rows]) -> None:
+    """More rows than are stored: those up to a bound are followed, and derived anew when too few are left."""
+    kept = Kept.of(subject, states[0])
+    for state in states[1:]:
+        kept.advance(state)
+        kept.check()
 
 
 def check_extent(subject: Subject, step: Step, found: Bag, right: Bag, plan: str) -> None:
