@@ -20,6 +20,7 @@ PARTS = {
     "large": [["bench.example1", "100000000"]],
     "growth": [["bench.growth", "10000000", "100000000"]],
     "tpch": [["bench.tpch", "1"]],
+    "tree": [["bench.tree", "500000"]],
     "extreme": [["bench.extreme", "10000000"]],
     "one_row": [["bench.one_row", "200000"], ["bench.one_row", "2000000"]],
     "outer": [["bench.outer", "200000"], ["bench.outer", "2000000"]],
@@ -27,7 +28,7 @@ PARTS = {
     "contention": [["bench.contention", "100"]],
 }
 LARGE = ("large", "growth")
-RATIOS = ("example1", "large", "tpch")
+RATIOS = ("example1", "large", "tpch", "tree")
 """the parts that compare a refresh with a recompute"""
 GROWTH = {"one_row": "one changed row in a join view", "outer": "new sales under two full outer joins"}
 """the parts that make the base grow tenfold while the change stays"""

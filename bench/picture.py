@@ -10,7 +10,7 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
 
-LABELS = {"example1": "10 M sales", "large": "100 M sales", "tpch": "TPC-H SF 1"}
+LABELS = {"example1": "10 M sales", "large": "100 M sales", "tpch": "TPC-H SF 1", "tree": "500,000 people"}
 
 
 def draw(rows: list[dict[str, Any]], path: Path) -> None:

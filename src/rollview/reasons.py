@@ -34,6 +34,8 @@ REASONS: dict[str, str] = {
     "RV-QUERY": "this part of a query is not maintained from changes yet",
     "RV-RECURSION-WHOLE": "the step of this recursion compares the rows of a round with each other, so a change costs "
     "what computing all rounds costs",
+    "RV-SPARK-PLAN": "Spark breaks down over the query of the change before it runs, by a fault of its own: the view "
+    "is recomputed",
     "RV-STAR": "a star inside an expression is maintained as the arguments of a function in the SELECT list",
     "RV-STAR-REPLACE": "* is maintained with EXCEPT of columns, not of the fields of a struct",
     "RV-TRIED": "refreshes from changes take about as long as the view's creation, so it is recomputed once to learn "

@@ -18,9 +18,9 @@ from rollview.apply.log import ViewLog
 from rollview.apply.merge import Applier
 from rollview.change import Applied, Change
 from rollview.deltas.change_table import Updates
-from rollview.errors import BadInput, RecomputeRefused, RollviewError
+from rollview.errors import BadInput, RecomputeRefused, RollviewError, SourceError
 from rollview.forecast import Forecast
-from rollview.lake.errors import FAILING
+from rollview.lake.errors import FAILING, UNPLANNED
 from rollview.plan.cost import Estimate
 from rollview.plan.emit import emit
 from rollview.plan.extent import Kind, stored
@@ -105,11 +105,13 @@ class Refresh(ViewWork):
             if self.compiled.extent.reserve is not None:
                 return "incremental", *self.first_rows(plan, stock, versioned, log, span)
             return "incremental", None, self.incremental(plan, versioned, log, span)
-        except BadInput as error:
-            # A change also meets rows of another state. Where the rows of one state are at fault, a recompute says so.
-            if error.code not in FAILING or self.policy == "strict" or self.below.closed():
+        except (BadInput, SourceError) as error:
+            # A change also meets rows of another state, and its query is another one than the view's. Where those of
+            # one state are at fault, or the view's own query, a recompute says so.
+            reason = "RV-UNDEFINED" if error.code in FAILING else UNPLANNED if error.code == UNPLANNED else None
+            if reason is None or self.policy == "strict" or self.below.closed():
                 raise
-            return "recompute", "RV-UNDEFINED", self.recompute(span)
+            return "recompute", reason, self.recompute(span)
         finally:
             versioned.close()
 

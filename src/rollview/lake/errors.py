@@ -33,6 +33,9 @@ DATA_EXCEPTION = "22"
 """the class of SQL states for values that an expression cannot take"""
 FAILING = ("RV-DIVIDE-BY-ZERO", "RV-OVERFLOW", "RV-CAST", "RV-VALUE", "RV-RECURSION-LIMIT")
 """the codes of such, and of a recursion without an end: what rows can bring about that never were together"""
+UNPLANNED = "RV-SPARK-PLAN"
+"""the code of a statement that Spark breaks down over before it runs: a fault of its own, and the same at every try"""
+INTERNAL = re.compile(r"\[INTERNAL_ERROR\] The Spark SQL phase (analysis|optimization|planning) failed")
 PARSED_UP_TO = re.compile(r"\(line (\d+), pos (\d+)\)")
 NAMED = re.compile(r"\[([A-Z_.]+)\]")
 """how Spark's messages begin"""
@@ -79,7 +82,9 @@ def ours(condition: str) -> str | None:
 
 def translate_java(error: Any, statement: str) -> RollviewError:
     """Java's own exceptions, of which PySpark makes nothing: Iceberg's refusals, and what a thread has wrapped."""
+    unplanned = None
     while (kind := error.getClass().getName()) in WRAPPERS and error.getCause() is not None:
+        unplanned = unplanned or INTERNAL.search(str(error.getMessage()))
         error = error.getCause()
     said = convert_exception(error)
     if not isinstance(said, UnknownException):
@@ -88,6 +93,9 @@ def translate_java(error: Any, statement: str) -> RollviewError:
     if said_so and (code := ours(said_so[1])) is not None:
         return BadInput(first_line(text), code=code, hint=HINT)
     message = first_line(f"{kind.rpartition('.')[2]}: {text}")
+    if unplanned is not None:
+        message = f"Spark breaks down in its own {unplanned[1]}: {message}"
+        return SourceError(message, code=UNPLANNED, hint=SPARKS_HINT, retryable=False)
     if kind.startswith("org.apache.iceberg.exceptions.") and kind.endswith(CONFLICTS):
         return conflict(message)
     return SourceError(message, code="RV-SPARK", hint=SPARKS_HINT, retryable=False)
