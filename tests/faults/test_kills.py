@@ -32,7 +32,7 @@ REFRESH: dict[str, tuple[str, Limits]] = {
     "small.written": ("totals", USUAL),
     "refresh.merged": ("totals", USUAL),
     "refresh.noted": ("totals", USUAL),
-    "refresh.recomputed": ("recursive_names", USUAL),
+    "refresh.recomputed": ("recomputed_names", USUAL),
     "apply.matched": ("joined", BRANCH),
     "apply.branch": ("joined", BRANCH),
 }
@@ -147,7 +147,7 @@ def test_a_refresh_killed_anywhere_is_done_once(site: Site, crash: Ends, step: s
     view, limits = REFRESH[step]
     with site.open() as wh:
         site.change(wh)
-        if view == "recursive_names":
+        if view == "recomputed_names":
             with wh.transaction() as tx:
                 tx.upsert("s", [(2, f"name of turn {site.turn}")])
     crash(step, lambda: site.open(limits).refresh(view))
