@@ -67,8 +67,7 @@ class Creation:
                 continue
             name = made[sql] = part_view(view, len(made) + 1)
             bases = {n: s.base for n, s in all_stored(self.control).items()}
-            inherited = references(groups, bases) if isinstance(groups, Aggregate) else ()
-            known = {"part_of": view.lower(), "foreign_keys": plain(inherited)}
+            known = {"part_of": view.lower(), "foreign_keys": plain(references(groups, bases))}
             with self.registry.making(name, part=True):
                 self.made(name, sql, policy, {}, known)
         return made, refused

@@ -19,7 +19,7 @@ from rollview.plan.parts import references
 pytestmark = pytest.mark.long
 
 if TYPE_CHECKING:
-    from rollview.algebra.relation import Aggregate
+    from rollview.algebra.relation import Aggregate, Recursion
     from rollview.algebra.schema import Tables
 
 BATCH = 50
@@ -32,7 +32,7 @@ class Parts:
         self.tables = dict(tables)
         self.names: dict[str, str] = {}
         self.views: dict[str, CompiledView] = {}
-        self.found: list[tuple[str, Aggregate]] = []
+        self.found: list[tuple[str, Aggregate | Recursion]] = []
         while True:
             self.found.clear()
             view = compile_view(sql, self.tables, PureTyper(self.tables), self.kept)
@@ -41,12 +41,12 @@ class Parts:
             self.store(*self.found[0])
         self.subject = Subject(sql, self.tables, view, PureTyper(tables).written(sql))
 
-    def kept(self, text: str, groups: Aggregate, whole: bool) -> str | None:
+    def kept(self, text: str, groups: Aggregate | Recursion, whole: bool) -> str | None:
         if text not in self.names:
             self.found.append((text, groups))
         return self.names.get(text)
 
-    def store(self, text: str, groups: Aggregate) -> None:
+    def store(self, text: str, groups: Aggregate | Recursion) -> None:
         name = self.names[text] = f"__part{len(self.names) + 1}"
         view = self.views[name] = compile_view(text, self.tables, PureTyper(self.tables))
         inherited = references(groups, self.tables)

@@ -210,10 +210,12 @@ def seen(measure: Measure) -> Scalar:
     return Scalar(exp.Coalesce(this=value.tree, expressions=[alone]))
 
 
-def references(groups: Aggregate, base: Tables) -> tuple[ForeignKey, ...]:
+def references(part: Aggregate | Recursion, base: Tables) -> tuple[ForeignKey, ...]:
     """Foreign keys that groups inherit: a key that is nothing but a column that refers to a table."""
-    columns = {name: (s.table, c.lower()) for s in scans(groups.source) for c, name in s.columns}
-    read = [(name, columns[key.column]) for name, key in groups.keys if key.column in columns]
+    if isinstance(part, Recursion):
+        return ()
+    columns = {name: (s.table, c.lower()) for s in scans(part.source) for c, name in s.columns}
+    read = [(name, columns[key.column]) for name, key in part.keys if key.column in columns]
     return tuple(
         ForeignKey((name,), reference.table, reference.referenced)
         for name, (table_name, column) in read
