@@ -269,6 +269,17 @@ VIEWS: dict[str, tuple[Attempt, str]] = {
     "a_view_altered": (lambda wh: wh.alter_table("by_city", add="x INT"), "RV-UNKNOWN-RELATION"),
     "a_sum_that_overflows": (view("SELECT SUM(x * 5000000000000) AS s FROM bag"), "RV-OVERFLOW"),
     "an_unknown_policy": (view("SELECT id FROM stores", policy="sometimes"), "RV-POLICY"),
+    "a_view_of_variants": (view("SELECT id, parse_json('[1]') AS v FROM sales"), "RV-COLUMN-TYPE"),
+    "a_view_of_intervals": (view("SELECT id, INTERVAL '1' DAY AS i FROM sales"), "RV-COLUMN-TYPE"),
+    "a_view_of_collated_texts": (view("SELECT 'a' COLLATE UTF8_LCASE AS n FROM sales"), "RV-COLLATION"),
+    "groups_by_a_collation": (
+        view(
+            "SELECT CAST(CAST(id AS STRING) COLLATE UTF8_LCASE AS STRING) AS n FROM sales GROUP BY "
+            "CAST(id AS STRING) COLLATE UTF8_LCASE"
+        ),
+        "RV-COLLATION",
+    ),
+    "fetch": (view("SELECT id FROM sales ORDER BY id FETCH FIRST 2 ROWS ONLY"), "RV-SYNTAX"),
     "a_strict_view_that_must_be_recomputed": (view(NOT_YET + "SELECT n FROM r", policy="strict"), "RV-SUBQUERY"),
     "a_name_that_is_taken": (view("SELECT id FROM stores", name="By_City"), "RV-RELATION-EXISTS"),
     "a_table_replaced_by_a_view": (view("SELECT id FROM bag", name="stores", or_replace=True), "RV-RELATION-EXISTS"),
