@@ -24,7 +24,9 @@ SUMS = "SELECT a.k, SUM(a.x) AS x, COUNT(*) AS n FROM a JOIN b ON a.k = b.k GROU
 LEAST = "SELECT a.k, MIN(a.x) AS least, COUNT(*) AS n FROM a JOIN b ON a.k = b.k GROUP BY a.k"
 TOP = "SELECT n, COUNT(*) AS k FROM sums GROUP BY n"
 NOW = "SELECT p.k, p.x, q.y FROM p JOIN q ON p.k = q.k"
-EITHER = "SELECT k, x FROM p WHERE x > 1 UNION ALL SELECT q.k, p.x FROM q JOIN p ON q.y = p.x UNION ALL SELECT k, y FROM q"
+EITHER = """SELECT k, x FROM p WHERE x > 1
+    UNION ALL SELECT q.k, p.x FROM q JOIN p ON q.y = p.x
+    UNION ALL SELECT k, y FROM q"""
 VIEWS = {"joined": JOINED, "sums": SUMS, "least": LEAST, "top": TOP, "now": NOW, "either": EITHER}
 VERSIONED, PRESENT = ("a", "b"), ("p", "q")
 
@@ -121,9 +123,7 @@ def test_a_view_delta_that_no_longer_holds_is_cut_once(place: Place, crash: Ends
 @pytest.mark.parametrize("step", ["propagate.answered", "propagate.advanced"])
 @pytest.mark.parametrize("driver", ["rolling", "stepwise", "propagate"])
 @pytest.mark.parametrize("view", ["now", "either"])
-def test_a_query_killed_anywhere_is_answered_once(
-    place: Place, crash: Ends, step: str, view: str, driver: str
-) -> None:
+def test_a_query_killed_anywhere_is_answered_once(place: Place, crash: Ends, step: str, view: str, driver: str) -> None:
     """Of a union every summand has a driver, and each is where it was."""
     with place.open() as wh:
         place.change(wh, PRESENT, times=2)
