@@ -21,8 +21,8 @@ REASONS: dict[str, str] = {
     "RV-ICEBERG-METADATA": "the metadata of the attached table cannot be understood",
     "RV-ICEBERG-TYPE": "this type of an attached table is not captured yet",
     "RV-JOIN": "this kind of join is not maintained from changes yet",
-    "RV-LATERAL": "what is lateral is joined by an inner or a left join; a generator by a left join only if the "
-    "condition can be told inside of it",
+    "RV-LATERAL": "what is lateral is joined by an inner or a left join; a generator by a left join with ON",
+    "RV-MAP-KEY": "groups of what has a map inside are not maintained from changes; those of a map itself are",
     "RV-NO-VIEW-DELTA": "the view delta is stored only for views that another view reads",
     "RV-NONDETERMINISTIC": "a function of chance or of the clock gives another value at another time; the clock "
     "may be compared with in WHERE (a time filter)",

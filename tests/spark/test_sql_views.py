@@ -65,6 +65,32 @@ SAID_OTHERWISE = {
         "REGR_SLOPE(a, id) OVER (PARTITION BY b) AS s FROM r"
     ),
     "maps": "SELECT id, map('x', a, 'y', b) AS m FROM r",
+    "generators_of_left_joins": (
+        "SELECT id, p, x FROM r LEFT JOIN LATERAL posexplode(array(a, b)) t(p, x) ON x > 1 AND p < id"
+    ),
+    "a_range_beside_each_row": "SELECT id, n FROM r, LATERAL range(1, 7, 2) g(n) WHERE n > a",
+    "an_empty_range_beside_each_row": "SELECT COUNT(*) AS n FROM r, LATERAL range(0)",
+    "lists_of_no_rows": "SELECT id, (SELECT sort_array(collect_list(c)) FROM s WHERE s.r_id = r.id) AS l FROM r",
+    "lists_whose_order_means_nothing": (
+        "SELECT a, size(collect_set(b)) AS n, array_contains(collect_list(b), 1) AS c, "
+        "array_max(array_agg(b) FILTER (WHERE b > 0)) AS m FROM r GROUP BY a"
+    ),
+    "groups_of_maps": "SELECT map('x', a, 'y', 1) AS m, COUNT(*) AS n, SUM(b) AS b FROM r GROUP BY 1",
+    "a_map_below_a_group": (
+        "SELECT n, COUNT(*) AS c FROM (SELECT map(1, a) AS m, COUNT(*) AS n FROM r GROUP BY map(1, a)) GROUP BY n"
+    ),
+    "filters_with_subqueries": (
+        "SELECT a, COUNT(*) FILTER (WHERE id IN (SELECT r_id FROM s)) AS n, "
+        "SUM(b) FILTER (WHERE b > (SELECT MIN(c) FROM s)) AS t FROM r GROUP BY a"
+    ),
+    "stars_in_calls": "SELECT COALESCE(*) AS c, array(*) AS l, COALESCE(r.*, 1) AS d FROM r",
+    "by_all": "SELECT a, b FROM r ORDER BY ALL LIMIT 3 OFFSET 1",
+    "pipes_without_parentheses": "FROM r |> UNION ALL TABLE s |> EXCEPT SELECT id, 1, b FROM r",
+    "intervals_of_several_units": (
+        "SELECT id, t - INTERVAL 1 DAY 4 HOURS AS u, "
+        "COUNT(*) OVER (ORDER BY t RANGE BETWEEN INTERVAL 1 DAY 4 HOURS PRECEDING AND CURRENT ROW) AS n "
+        "FROM (SELECT id, timestamp_seconds(a * 90000) AS t FROM r)"
+    ),
 }
 GROUPS = {
     "in_values": IN_VALUES,

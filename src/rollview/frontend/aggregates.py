@@ -14,7 +14,7 @@ from rollview.algebra import facts
 from rollview.algebra.call import Call
 from rollview.algebra.relation import Function, Measure
 from rollview.algebra.scalar import Scalar, col, operand
-from rollview.frontend.refuse import AGGREGATES, bad, never, not_yet, words
+from rollview.frontend.refuse import AGGREGATES, bad, function_name, never, not_yet, words
 from rollview.frontend.scalars import has_aggregate, is_aggregate
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ EXTREMES = (Function.MIN, Function.MAX)
 ALL_OF, ANY_OF = words("bool_and every"), words("bool_or some any")
 DETERMINED = words("first first_value last last_value any_value")
 COLLECTS = words("collect_list collect_set array_agg")
+ORDERLESS = words("size cardinality array_size array_max array_min array_contains")
+"""functions of an array to which the order of its elements means nothing"""
 TEXTS = words("listagg string_agg")
 BESIDE = words("min_by max_by")
 NULL_IGNORING = words(
@@ -56,18 +58,20 @@ UNSTABLE = words(
 NOT_GENERIC = words("schema_of_variant_agg")
 
 
-def over_nothing(measure: Measure) -> Literal["zero", "null", "something"]:
+def over_nothing(measure: Measure) -> Literal["zero", "null", "empty", "something"]:
     """What the measure is over no rows at all."""
     if measure.function is not Function.CALL:
         return "zero" if measure.function is Function.COUNT else "null"
     call = Call.of(measure.argument.tree) if measure.argument is not None else None
-    if call is None or call.name in COLLECTS or call.name in SKETCHES:
+    if call is None or call.name in SKETCHES:
         return "something"
+    if call.name in COLLECTS:
+        return "empty"
     return "zero" if call.name in ("count", "approx_count_distinct") else "null"
 
 
-def or_zero(measure: str) -> Scalar:
-    return Scalar(exp.Coalesce(this=col(measure).tree, expressions=[exp.Literal.number(0)]))
+def or_else(measure: str, value: exp.Expr) -> Scalar:
+    return Scalar(exp.Coalesce(this=col(measure).tree, expressions=[value]))
 
 
 def aggregate_call(tree: exp.Expr) -> Call | None:
@@ -78,6 +82,18 @@ def aggregate_call(tree: exp.Expr) -> Call | None:
     if isinstance(tree, exp.Any) and not is_aggregate(tree):
         return None
     return call if call.name in AGGREGATES or call.name in KNOWN else None
+
+
+def put_in_order(tree: exp.Expr) -> exp.Expr:
+    """size(collect_set(x)) is size(sort_array(collect_set(x))), and so for all that an order means nothing to."""
+    if not isinstance(tree, exp.Anonymous) or function_name(tree) not in ORDERLESS or not tree.expressions:
+        return tree
+    first, *others = tree.expressions
+    call = aggregate_call(first)
+    if call is None or call.name not in COLLECTS or call.sorted:
+        return tree
+    in_order = exp.Anonymous(this="sort_array", expressions=[first.copy()])
+    return exp.Anonymous(this=tree.this, expressions=[in_order, *(e.copy() for e in others)])
 
 
 def lower_call(grouping: Grouping, tree: exp.Expr, call: Call) -> exp.Expr:
@@ -230,6 +246,8 @@ def refuse_undetermined(grouping: Grouping, tree: exp.Expr, call: Call) -> None:
             "which of several most frequent values mode() takes is not determined", tree, "mode(x, true)"
         )
     if call.name in BESIDE:
+        if len(call.arguments) != 2:
+            raise bad(f"{call.name}() has two arguments", "RV-AGGREGATE-ARGUMENT", tree, f"{call.name}(x, y)")
         value, key = (grouping.scalars.lower(a, grouping.scope) for a in call.arguments)
         if not fixed(grouping, value, [key]):
             extreme = call.name.split("_")[0]

@@ -91,6 +91,22 @@ class SparkSQL(Spark):
                 alias.meta[MAX_ROUNDS] = None if number is None else int(number.name)
             return alias
 
+        def _parse_interval(
+            self, require_interval: bool = True, parse_function_unit: bool = True
+        ) -> exp.Add | exp.Interval | None:
+            """INTERVAL 1 DAY 2 HOURS is one value: not a sum, of which a minus before it would take the first only. And
+            what is added to an interval is none by itself."""
+            if not require_interval and self._prev.token_type is TokenType.PLUS:
+                return exp.Interval()
+            found = super()._parse_interval(require_interval, parse_function_unit)
+            if not isinstance(found, exp.Add):
+                return found
+            first, more = found.this, found.expression
+            if more.this is None:
+                self._retreat(self._index - 1)
+                return first if isinstance(first, exp.Interval) else None
+            return exp.Interval(this=exp.Literal.string(f"{quantity(first)} {quantity(more)}"))
+
         def _parse_term(self, parse_mod: bool = True) -> exp.Expr | None:
             """Spark's LIMIT is no percentage, so % is an operator there as well."""
             return super()._parse_term()
@@ -107,6 +123,11 @@ class SparkSQL(Spark):
             if alias_cte is not None:
                 made.args["from_"].set("this", exp.Table(this=alias_cte.this.copy()))
             return made
+
+        def _parse_pipe_syntax_set_operator(self, query: exp.Query) -> exp.Query | None:
+            """The other side needs no parentheses."""
+            made = self.parse_set_operation(this=query)
+            return made if made is None else self._build_pipe_cte(query=made, expressions=[exp.Star()])
 
         def _parse_pipe_drop(self, query: exp.Select) -> exp.Select:
             """|> DROP a, b leaves out columns."""
@@ -171,3 +192,8 @@ class SparkSQL(Spark):
                 expression = expression.copy()
                 expression.set("this", exp.Paren(this=expression.this))
             return super().table_sql(expression, sep)
+
+
+def quantity(interval: exp.Expr) -> str:
+    """How many of a unit, as text."""
+    return " ".join(part.sql(SparkSQL).strip("'") for part in interval.iter_expressions())

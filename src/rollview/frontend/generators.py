@@ -42,12 +42,15 @@ class Generators:
         self, tree: exp.Expr, scope: Scope, names: list[str], *, outer: bool, relation: Relation | None = None
     ) -> tuple[Generate, tuple[Visible, ...]]:
         """The generator over the scope's rows, or over a relation that has them; `names` are the user's, if any."""
-        if not is_generator(tree):
+        if not is_table_function(tree):
             raise not_yet(f"{tree.sql('spark')} as a generator", "RV-GENERATOR", tree)
         name = function_name(tree)
-        arguments = [self.scalars.lower(a, scope).tree for a in tree.expressions]
-        call = Scalar(exp.Anonymous(this=name.removesuffix("_outer"), expressions=arguments))
         source = scope.relation if relation is None else relation
+        if name == RANGE:
+            call, names = counted(tree), names or ["id"]
+        else:
+            arguments = [self.scalars.lower(a, scope).tree for a in tree.expressions]
+            call = Scalar(exp.Anonymous(this=name.removesuffix("_outer"), expressions=arguments))
         named = tuple(names) or self.typer.generated(source, call)
         visible = tuple(Visible(n, self.allocator.name(n)) for n in named)
         made = Generate(source, call, tuple(v.unique for v in visible), outer or name.endswith("_outer"))
@@ -60,30 +63,34 @@ class Generators:
         made = Scope.of(scope.relation, Named(node.alias, visible))
         scope.join(made)
 
-    def joined(self, join: exp.Join, scope: Scope) -> None:
-        """R [LEFT] JOIN LATERAL g(…) t ON p; LEFT keeps a row of R of which nothing is made that satisfies p."""
+    def joined(self, join: exp.Join, scope: Scope) -> bool:
+        """R [LEFT] JOIN LATERAL g(…) t ON p; LEFT keeps a row of R of which nothing is made that satisfies p. False if
+        that takes a subquery."""
         kind, on = kind_of(join), join.args.get("on")
         if kind == INNER:
             self.beside(join.this, scope)
             if on is not None:
                 scope.relation = Filter(scope.relation, self.scalars.lower(on, scope))
-            return
+            return True
         if kind != LEFT or join.args.get("using") or join.method:
             raise not_yet("this join with a generator", "RV-LATERAL", join, "use JOIN or LEFT JOIN, with ON")
         if on is None:
             hint = "write ON TRUE to keep rows of which nothing is made, or JOIN to drop them"
             raise not_yet("LEFT JOIN LATERAL without ON, which Spark takes for JOIN,", "RV-LATERAL", join, hint)
-        names = column_list(join.this)
-        made, visible = self.generate(join.this.this, scope, names, outer=True)
-        source = scope.relation
-        scope.join(Scope.of(made, Named(join.this.alias, visible)))
-        test = self.scalars.lower(on, scope)
+        made, visible = self.generate(join.this.this, scope, column_list(join.this), outer=True)
+        item = Scope.of(made, Named(join.this.alias, visible))
+        test = self.scalars.lower(on, scope.beside(item))
         if test != literal(True):
-            made = replace(made, generator=self.restricted(made, test, source, join))
+            restricted = self.restricted(made, test, scope.relation)
+            if restricted is None:
+                return False
+            made = replace(made, generator=restricted)
+        scope.join(item)
         scope.relation = made
+        return True
 
-    def restricted(self, made: Generate, test: Scalar, source: Relation, join: exp.Join) -> Scalar:
-        """The generator of those rows only that satisfy a condition."""
+    def restricted(self, made: Generate, test: Scalar, source: Relation) -> Scalar | None:
+        """The generator of those rows only that satisfy a condition, if its argument can be restricted to these."""
         call = made.generator.tree
         name, first = function_name(call), call.expressions[0]
         if not test.columns & set(made.columns) and name in OF_NULL_NOTHING:
@@ -100,23 +107,17 @@ class Generators:
             }
             chosen = filtered(first, [struct], test, parts, "filter")
         else:
-            raise not_yet(f"LEFT JOIN LATERAL {name}() with this condition", "RV-LATERAL", join, "use a subquery")
+            return None
         return Scalar(exp.Anonymous(this=name, expressions=[chosen, *(e.copy() for e in call.expressions[1:])]))
 
-    def table(self, node: exp.Table) -> Scope:
-        """FROM g(…): the rows that a generator makes of constants."""
-        scope = Scope.of(one_row(self.allocator), Named("", ()))
-        if function_name(node.this) == RANGE:
-            numbers, unique = counted(node.this), self.allocator.name("id")
-            found = Generate(scope.relation, sequence(numbers), (unique,))
-            named = Named(node.alias, (Visible((column_list(node) or ["id"])[0], unique),))
-            return Scope.of(found if numbers else Filter(found, literal(False)), named)
-        made, visible = self.generate(node.this, scope, column_list(node), outer=False)
-        return Scope.of(made, Named(node.alias, visible))
+    def table(self, node: exp.Expr, around: Scope) -> Scope:
+        """FROM g(…): the rows that a generator makes of constants, or of what is around."""
+        made, visible = self.generate(node.this, around, column_list(node), outer=False)
+        return Scope.of(made, Named(node.alias, visible), around.keys)
 
     def values(self, node: exp.Values, item: exp.Expr) -> Scope:
         """FROM VALUES (…), …: constant rows, their columns named col1, col2 … if nothing else is said."""
-        nowhere = Scope.of(one_row(self.allocator), Named("", ()))
+        around = nowhere(self.allocator)
         trees = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
         if len({len(row) for row in trees}) != 1:
             raise bad("the rows of VALUES differ in their number of columns", "RV-VALUES", node, "make them equal")
@@ -128,7 +129,7 @@ class Generators:
                 node,
                 "name all columns, or none",
             )
-        rows = tuple(tuple(self.scalars.lower(v, nowhere) for v in row) for row in trees)
+        rows = tuple(tuple(self.scalars.lower(v, around) for v in row) for row in trees)
         visible = tuple(Visible(n, self.allocator.name(n)) for n in names)
         return Scope.of(Values(rows, tuple(v.unique for v in visible)), Named(item.alias, visible))
 
@@ -140,7 +141,7 @@ def is_table_function(tree: exp.Expr) -> bool:
     return is_generator(tree) or (isinstance(tree, exp.Anonymous) and function_name(tree) == RANGE)
 
 
-def counted(call: exp.Expr) -> range:
+def counted(call: exp.Expr) -> Scalar:
     """The numbers that range([start,] end [, step [, partitions]]) of literals counts."""
     given = [Scalar(a) for a in call.expressions]
     if not 1 <= len(given) <= 4 or not all(a.is_integer for a in given):
@@ -148,13 +149,13 @@ def counted(call: exp.Expr) -> range:
     numbers = [int(str(a)) for a in given[:3]]
     if len(numbers) == 3 and numbers[2] == 0:
         raise bad("the step of range() is 0", "RV-GENERATOR", call, "write another step")
-    return range(*numbers)
-
-
-def sequence(numbers: range) -> Scalar:
-    ends = (numbers[0], numbers[-1], numbers.step) if numbers else (0, 0, 1)
-    steps = [exp.cast(exp.convert(n), "bigint", dialect="spark") for n in ends]
-    return Scalar(exp.Anonymous(this="explode", expressions=[exp.Anonymous(this="sequence", expressions=steps)]))
+    steps = range(*numbers)
+    ends = [steps[0], steps[-1], steps.step] if steps else [0, 0, 1]
+    bounds = [exp.cast(exp.convert(n), "bigint", dialect="spark") for n in ends]
+    made: exp.Expr = exp.Anonymous(this="sequence", expressions=bounds)
+    if not steps:
+        made = exp.Anonymous(this="slice", expressions=[made, exp.Literal.number(1), exp.Literal.number(0)])
+    return Scalar(exp.Anonymous(this="explode", expressions=[made]))
 
 
 def filtered(
@@ -169,9 +170,9 @@ def filtered(
     return exp.Anonymous(this=name, expressions=[elements.copy(), condition])
 
 
-def one_row(allocator: Allocator) -> Values:
-    """What a query without FROM reads."""
-    return Values(((literal(1),),), (allocator.name("one"),))
+def nowhere(allocator: Allocator) -> Scope:
+    """What a query without FROM reads: one row."""
+    return Scope.of(Values(((literal(1),),), (allocator.name("one"),)), Named("", ()))
 
 
 def column_list(node: exp.Expr) -> list[str]:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from rollview.algebra.relation import Aggregate, Function, Measure, OuterJoin, Project, Relation
 from rollview.algebra.scalar import Scalar, col, conjunction, equal, literal, operand
-from rollview.frontend.aggregates import aggregate_call, lower_call, or_zero, over_nothing
+from rollview.frontend.aggregates import aggregate_call, lower_call, or_else, over_nothing, put_in_order
 from rollview.frontend.grouping_sets import grouping, masked, repeated, sets_of, unit
 from rollview.frontend.refuse import bad, not_yet, place_of
 from rollview.frontend.scalars import LARGEST, Scalars, found_in, has_aggregate, is_aggregate, too_large
 from rollview.frontend.scope import Allocator, Lowered, Named, Scope, Visible, fields, is_named, marked, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rollview.algebra.call import Call
     from rollview.algebra.schema import Tables
+
+NONE: Mapping[str, exp.Expr] = {"zero": exp.Literal.number(0), "empty": exp.Array(expressions=[])}
+"""what some measures are over no rows"""
 
 
 class Grouping:
@@ -104,7 +105,7 @@ class Grouping:
         met = [m for m in self.measures.values() if m.name in value.columns]
         if any(over_nothing(m) == "something" for m in met):
             raise not_yet("an aggregate that is not NULL over no rows, in a correlated subquery", "RV-SUBQUERY", tree)
-        return value.substitute({m.name: or_zero(m.name) for m in met if over_nothing(m) == "zero"})
+        return value.substitute({m.name: or_else(m.name, NONE[n]) for m in met if (n := over_nothing(m)) in NONE})
 
     def groups(self) -> Relation:
         """All groups; of a dependent query without GROUP BY one for each value of its keys, also without rows."""
@@ -117,6 +118,7 @@ class Grouping:
         return OuterJoin(values, found, conjunction(tests) or literal(True))
 
     def replace(self, tree: exp.Expr) -> exp.Expr:
+        tree = put_in_order(tree)
         call = aggregate_call(tree)
         if call is not None and call.name in ("grouping", "grouping_id"):
             return self.grouping(tree, call)
@@ -217,6 +219,8 @@ class Below:
             known = next((column for key, column in self.keys if key == node), None)
             if known is not None:
                 return known.copy()
+            if isinstance(node, exp.Filter) and found_in(test := node.expression.this):
+                test.replace(self.column(test))
             if is_aggregate(node):
                 for argument in list(node.iter_expressions()):
                     if found_in(argument):

@@ -30,11 +30,14 @@ if TYPE_CHECKING:
     from rollview.frontend.lower import Lowering
     from rollview.frontend.subqueries import Ctes
 
+NAMING = (exp.Table, exp.Subquery, exp.Lateral, exp.Values)
+"""what has a name in FROM"""
+
 
 def lateral(lowering: Lowering, scope: Scope, join: exp.Join, ctes: Ctes) -> None:
     if kind_of(join) not in (INNER, LEFT):
         raise not_yet(f"{kind_of(join)} JOIN LATERAL", "RV-LATERAL", join, "use LEFT JOIN LATERAL")
-    query = join.this.this.this
+    query = stars_around(join.this.this.this, scope)
     subqueries = Subqueries(lowering, lambda part: lowering.scalars.lower(part, scope), ctes, scope)
     try:
         if isinstance(query, exp.Select) and is_one_group(query):
@@ -48,6 +51,36 @@ def lateral(lowering: Lowering, scope: Scope, join: exp.Join, ctes: Ctes) -> Non
             raise
     lowered, tests = subqueries.dependent(query)
     joined(lowering, scope, join, lowered.relation, lowered.columns, tests)
+
+
+def of_query(join: exp.Join) -> exp.Join:
+    """LATERAL g(…) as LATERAL (SELECT * FROM g(…))."""
+    copy = join.copy()
+    call = exp.Table(this=copy.this.this.copy(), alias=copy.this.args.get("alias"))
+    copy.this.set("this", exp.Subquery(this=exp.select(exp.Star()).from_(call)))
+    return copy
+
+
+def stars_around(query: exp.Expr, scope: Scope) -> exp.Expr:
+    """The query with columns for `r.*`, where r is none of its own tables but one that stands before LATERAL."""
+
+    def opened(item: exp.Expr, own: set[str]) -> list[exp.Expr]:
+        if not isinstance(item, exp.Column) or not isinstance(item.this, exp.Star) or any(item.this.args.values()):
+            return [item]
+        table = scope.table([p.name for p in item.parts[:-1]])
+        if table is None or item.parts[-2].name.lower() in own:
+            return [item]
+        return [exp.column(c.name, item.args["table"], quoted=True) for c in table.columns]
+
+    found = query.copy()
+    if isinstance(found, exp.SetOperation):
+        found.set("this", stars_around(found.left, scope))
+        found.set("expression", stars_around(found.right, scope))
+    elif isinstance(found, exp.Select):
+        read = [found.args.get("from_"), *(found.args.get("joins") or ()), *(found.args.get("laterals") or ())]
+        own = {n.alias_or_name.lower() for part in read if part is not None for n in part.find_all(*NAMING)}
+        found.set("expressions", [column for item in found.expressions for column in opened(item, own)])
+    return found
 
 
 def conditions(subqueries: Subqueries, scope: Scope, join: exp.Join, query: exp.Select) -> None:

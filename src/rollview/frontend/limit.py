@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from sqlglot import exp
 
@@ -33,7 +33,7 @@ class Asked:
         self.windows = Windows(node, allocator)
         self.qualify = node.args.get("qualify")
         order = node.args.get("order")
-        wanted = is_limited(node) and not node.args.get("distinct")
+        wanted = is_limited(node) and not node.args.get("distinct") and not is_by_all(order)
         self.ordered: list[exp.Ordered] = order.expressions if wanted and order is not None else []
         self.outputs = {name_of(i).lower() for i in node.expressions if is_named(i)}
         self.bodies = {i.alias.lower(): i.this for i in node.expressions if isinstance(i, exp.Alias)}
@@ -101,6 +101,8 @@ def first_rows(
     if order is None:
         scope = Scope.of(lowered.relation, Named("", lowered.columns))
         order = [resolved(o, lowered, scope, scalars) for o in (clause.expressions if clause is not None else ())]
+        if is_by_all(clause):
+            order = [with_key(clause.expressions[0], col(c.unique)) for c in lowered.columns]
     skipped, kept = number(node.args.get("offset")) or 0, number(node.args.get("limit"))
     place = allocator.name("place")
     window = exp.Window(this=exp.Anonymous(this="row_number"), over="OVER")
@@ -113,6 +115,11 @@ def first_rows(
         tests.append(exp.LTE(this=col(place).tree, expression=exp.Literal.number(skipped + kept)))
     relation = Window(lowered.relation, ((place, Scalar(window)),))
     return replace(lowered, relation=Filter(relation, Scalar(exp.and_(*tests)))) if tests else lowered
+
+
+def is_by_all(order: exp.Expr | None) -> TypeGuard[exp.Order]:
+    """ORDER BY ALL: by every output, from left to right."""
+    return order is not None and [repr(o.this) for o in order.expressions] == [repr(exp.var("ALL"))]
 
 
 def resolved(ordered: exp.Ordered, lowered: Lowered, scope: Scope, scalars: Scalars) -> exp.Ordered:

@@ -12,12 +12,12 @@ from rollview.algebra.relation import Project, Relation, Scan
 from rollview.algebra.scalar import Scalar, col
 from rollview.errors import BadInput, BrokenInvariant
 from rollview.frontend import subqueries
-from rollview.frontend.dependent import Domain, check_join, from_clause
+from rollview.frontend.dependent import Domain, check_join, from_clause, join_values
 from rollview.frontend.dialect import MAX_ROUNDS
-from rollview.frontend.generators import Generators, column_list, is_generator, is_table_function, one_row
+from rollview.frontend.generators import Generators, column_list, is_generator, is_table_function, nowhere
 from rollview.frontend.grouping import Having, Mark, Marked, lower_grouping
 from rollview.frontend.joins import lower_join
-from rollview.frontend.lateral import lateral
+from rollview.frontend.lateral import lateral, of_query
 from rollview.frontend.limit import Asked, first_rows, is_limited
 from rollview.frontend.pivot import pivoted
 from rollview.frontend.quantifiers import quantifiers_spelled
@@ -201,7 +201,7 @@ class Lowering:
         """The items of FROM, joined; `enter` is called on the scope of the first."""
         clause = node.args.get("from_")
         if clause is None:
-            return Scope.of(one_row(self.allocator), Named("", ()))
+            return nowhere(self.allocator)
         first = self.item(clause.this, ctes)
         enter(first)
         scope = self.joined(first, node, ctes)
@@ -240,8 +240,10 @@ class Lowering:
                 return self.named(self.nested(node.this, ctes), node)
             inside = self.item(node.this, ctes)
             return inside if not node.alias else self.together(inside, node)
-        if isinstance(node, exp.Table) and is_table_function(node.this):
-            return self.generators.table(node)
+        if isinstance(node, exp.Lateral) and isinstance(node.this, exp.Subquery):
+            return self.named(self.nested(node.this.this, ctes), node)  # nothing stands before it that it could see
+        if isinstance(node, exp.Table | exp.Lateral) and is_table_function(node.this):
+            return self.table_function(node)
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
             self.scalars.check_function(node.this)
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
@@ -257,6 +259,17 @@ class Lowering:
             lowered = self.nested(body, inner)
             return self.named(replace(lowered, columns=listed(lowered.columns, body.meta["columns"], body)), node)
         return self.base(node)
+
+    def table_function(self, node: exp.Expr) -> Scope:
+        """A generator in FROM; in a dependent query it may read what is around that."""
+        try:
+            return self.generators.table(node, nowhere(self.allocator))
+        except BadInput as error:
+            if self.domain is None or error.code != "RV-UNKNOWN-COLUMN":
+                raise
+            around = nowhere(self.allocator)
+            join_values(self.domain, around, {})
+            return self.generators.table(node, around)
 
     def named(self, lowered: Lowered, item: exp.Expr) -> Scope:
         columns = listed(lowered.columns, column_list(item), item)
@@ -290,11 +303,11 @@ class Lowering:
 
     def join(self, scope: Scope, join: exp.Join, ctes: Mapping[str, exp.Query]) -> None:
         self.refuse_all_but(("this", "on", "using", "method", "side", "kind", "hint", "pivots"), join)
-        if isinstance(join.this, exp.Lateral) and isinstance(join.this.this, exp.Subquery):
-            lateral(self.inside, scope, join, ctes)
-            return
         if isinstance(join.this, exp.Lateral):
-            self.generators.joined(join, scope)
+            if isinstance(join.this.this, exp.Subquery):
+                lateral(self.inside, scope, join, ctes)
+            elif not self.generators.joined(join, scope):
+                lateral(self.inside, scope, of_query(join), ctes)
             return
         right = self.item(join.this, ctes)
         check_join(scope, right, join)

@@ -52,7 +52,7 @@ def is_cte(node: exp.Table) -> bool:
 def respelled(text: str, names: Collection[str]) -> str:
     """The text with the warehouse's names in lower case, as the catalog has them; Spark's catalogs mind the case."""
     try:
-        trees = [tree for tree in sqlglot.parse(text, read="spark") if tree is not None]
+        trees = [tree for tree in sqlglot.parse(text, read=SparkSQL) if tree is not None]
     except SqlglotError:
         return text  # whoever runs it will say what is wrong
     found = [t for tree in trees for t in references(tree) if is_ours(t) and t.name.lower() in names]

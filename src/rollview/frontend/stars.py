@@ -59,15 +59,19 @@ def opened_item(lowering: Lowering, item: exp.Expr, scope: Scope, *, grouped: bo
         return [item.copy()] if found is None else [exp.alias_(tree, name, quoted=True) for name, tree in found]
 
     def opened(node: exp.Expr) -> exp.Expr:
-        if not isinstance(node, exp.Anonymous) or not any(is_star(e) for e in node.expressions):
+        given = [node.this, *node.expressions] if isinstance(node, exp.Coalesce) else node.expressions
+        if not isinstance(node, exp.Anonymous | exp.Array | exp.Coalesce) or not any(is_star(e) for e in given):
             return node
         arguments: list[Item] = []
-        for e in node.expressions:
+        for e in given:
             inside = columns_of(lowering, e, scope) if is_star(e) else [field(e.transform(opened), len(arguments))]
             arguments += inside
         if is_struct(node):
             return named_struct(arguments)
-        return exp.Anonymous(this=node.this, expressions=[tree for _, tree in arguments])
+        trees = [tree for _, tree in arguments]
+        if isinstance(node, exp.Anonymous):
+            return exp.Anonymous(this=node.this, expressions=trees)
+        return exp.Array(expressions=trees) if isinstance(node, exp.Array) else exp.func("coalesce", *trees)
 
     return [item.copy() if grouped else item.transform(opened)]
 

@@ -22,6 +22,7 @@ from rollview.names import is_reserved
 from rollview.plan.emit import sql as sql_text
 from rollview.plan.extent import Extent, Kind, extent_of
 from rollview.plan.inner import by_states
+from rollview.plan.map_keys import MAP, by_entries
 from rollview.plan.parts import Kept, nothing_kept, with_parts
 from rollview.rules.recursion import is_linear
 
@@ -74,7 +75,10 @@ def compiled(sql: str, base: Tables, typer: Typer, kept: Kept) -> CompiledView:
     output = typer.query(through(text, {n: t.seen for n, t in base.items() if t.seen is not None}))
     check_output(output)
     check_resolution(output, lowered)
-    definition = normalise(Project(lowered.relation, tuple((c.unique, col(c.unique)) for c in lowered.columns)))
+    definition: Relation = Project(lowered.relation, tuple((c.unique, col(c.unique)) for c in lowered.columns))
+    if "map" in sql.lower() or any(MAP in c.type for t in tables(definition) for c in base[t].columns):
+        definition = by_entries(definition, typer)
+    definition = normalise(definition)
     ties = Ties(base, typer)
     # ties first: Spark has no type for a row_number() without an order
     split = with_parts(align_unions(ties.settled(definition), base, typer), base, kept)
