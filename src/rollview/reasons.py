@@ -8,6 +8,7 @@ REASONS: dict[str, str] = {
     "RV-CHEAPER": "the cost model expects a recompute to be faster: the change is large, or refreshes from changes "
     "have taken longer",
     "RV-COLLATION": "tables keep no collations, and of texts that are equal by one any may stand for the others",
+    "RV-COLUMN-TYPE": "what would be stored beside the columns of the view has a type that no table stores",
     "RV-FLOAT-REDERIVE": "floating-point sums are derived anew after many additions and subtractions",
     "RV-FLOAT-SUM": "a floating-point sum is kept by adding and subtracting: it may differ from a recompute in the "
     "last digits, and is derived anew from time to time; NaN and infinities are counted apart and exact",

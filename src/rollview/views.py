@@ -72,6 +72,7 @@ class Views:
         closed = {n for n in self.reads(text, relations) if relations[n].definition.get("access") == NONE}
         try:
             compiled = compile_view(text, {n: s.base for n, s in relations.items()}, self.typer, kept)
+            self.check_stored(compiled)
             if policy != "full":
                 refuse_uncompensated(compiled, [relations[n] for n in self.reads(text, relations)])
         except NotYetSupported as error:
@@ -85,8 +86,16 @@ class Views:
         if closed and policy != "full":
             closed &= read_again(compiled, {n: s.base for n, s in relations.items()})
         refuse_reading(closed)
-        check_types(compiled.output)
         return compiled, None
+
+    def check_stored(self, compiled: CompiledView) -> None:
+        """Can each column be stored, also those that readers do not see? Without the latter it can be recomputed."""
+        check_types(compiled.output)
+        try:
+            check_types(self.typer.relation(compiled.extent.rows))
+        except BadInput as error:
+            message = f"a column that is stored beside those of the view: {error.message}"
+            raise NotYetSupported(message, code=error.code, hint=error.hint) from None
 
     def admit_recompute(self, text: str, relations: Mapping[str, Stored]) -> None:
         """A recompute, too, needs a query that has one meaning, over relations whose changes are known."""

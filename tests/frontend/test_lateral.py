@@ -51,6 +51,10 @@ SAME = {
         "SELECT a, COUNT(*) FILTER (WHERE EXISTS (SELECT 1 FROM s WHERE s.r_id = r.id)) AS n FROM r GROUP BY a",
         "SELECT a, COUNT(f) FROM (SELECT a, CASE WHEN id IN (SELECT r_id FROM s) THEN 1 END AS f FROM r) GROUP BY a",
     ),
+    "a_name_of_using_that_two_have": (
+        "SELECT a.b, c.e FROM r a JOIN s b ON b.r_id = a.a JOIN v c USING (id)",
+        "SELECT a.b, c.e FROM r a JOIN s b ON b.r_id = a.a JOIN v c ON c.id = a.id",
+    ),
     "a_star_in_coalesce": ("SELECT COALESCE(*) AS c FROM r", "SELECT COALESCE(id, a, b) FROM r"),
     "order_by_all": (
         "SELECT a, b FROM r ORDER BY ALL DESC LIMIT 3",

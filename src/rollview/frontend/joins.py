@@ -105,12 +105,16 @@ def common(left: Scope, right: Scope) -> list[exp.Identifier]:
 
 
 def paired(name: exp.Identifier, left: Scope, right: Scope) -> tuple[str, str]:
-    """The two columns that a name of USING equates."""
-    reference = exp.Column(this=name.copy())
-    a, b = left.resolve(reference).column, right.resolve(reference).column
-    if a is None or b is None:
+    """The two columns that a name of USING equates: of several of that name the first, as in Spark."""
+    return using_column(name, left), using_column(name, right)
+
+
+def using_column(name: exp.Identifier, side: Scope) -> str:
+    found = next((c.unique for c in side.shown if c.name.lower() == name.name.lower()), None)
+    found = found or side.resolve(exp.Column(this=name.copy())).column
+    if found is None:
         raise bad(f"USING needs columns, and {name.name!r} is none", "RV-UNKNOWN-COLUMN", name)
-    return a, b
+    return found
 
 
 def refuse_shared_aliases(left: Scope, right: Scope, join: exp.Join) -> None:
