@@ -9,6 +9,7 @@ from tests.law import Subject
 from tests.property.random_tables import PARENTS_FIRST, history
 from tests.steps import Step
 
+from rollview.algebra.scalar import Scalar
 from rollview.frontend.dialect import SparkSQL
 from rollview.frontend.parse import parse_query
 
@@ -55,6 +56,18 @@ SAME = {
         "SELECT a.b, c.e FROM r a JOIN s b ON b.r_id = a.a JOIN v c USING (id)",
         "SELECT a.b, c.e FROM r a JOIN s b ON b.r_id = a.a JOIN v c ON c.id = a.id",
     ),
+    "an_alias_in_having": (
+        "SELECT a AS k, SUM(b) AS b FROM r GROUP BY a HAVING b > 1",
+        "SELECT a AS k, SUM(b) AS b FROM r GROUP BY a HAVING SUM(r.b) > 1",
+    ),
+    "an_argument_before_an_alias": (
+        "SELECT a AS k, SUM(b) AS b FROM r GROUP BY a HAVING MAX(b) > 1",
+        "SELECT a AS k, SUM(b) AS b FROM r GROUP BY a HAVING MAX(r.b) > 1",
+    ),
+    "a_key_before_an_alias": (
+        "SELECT a + 1 AS a, COUNT(*) AS n FROM r GROUP BY r.a HAVING a = 1",
+        "SELECT a + 1 AS a, COUNT(*) AS n FROM r GROUP BY r.a HAVING r.a = 1",
+    ),
     "a_star_in_coalesce": ("SELECT COALESCE(*) AS c FROM r", "SELECT COALESCE(id, a, b) FROM r"),
     "order_by_all": (
         "SELECT a, b FROM r ORDER BY ALL DESC LIMIT 3",
@@ -82,10 +95,19 @@ def test_means_the_same(said: str, plainly: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "is_constant"),
+    [("-1", True), ("CAST('1' AS INT)", True), ("TRY_CAST('x' AS INT)", False), ("CAST(NULL AS INT)", False)],
+)
+def test_what_is_a_constant_is_never_null(said: str, is_constant: bool) -> None:
+    assert Scalar(parse_query(f"SELECT {said}").expressions[0]).is_constant is is_constant
+
+
+@pytest.mark.parametrize(
     ("said", "meant"),
     [
         ("x - INTERVAL 1 DAY 4 HOURS", "x - INTERVAL '1 DAY 4 HOURS'"),
         ("x - INTERVAL '1' YEAR '2' MONTH - y", "x - INTERVAL '1 YEAR 2 MONTH' - y"),
+        ("x - INTERVAL '1 02:03' DAY TO MINUTE", "x - INTERVAL '1 02:03' DAY TO MINUTE"),
         ("x + INTERVAL 1 DAY + 5", "x + INTERVAL '1' DAY + 5"),
         ("x - INTERVAL 1 DAY 2 HOURS + '5'", "x - INTERVAL '1 DAY 2 HOURS' + '5'"),
     ],

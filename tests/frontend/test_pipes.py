@@ -28,6 +28,50 @@ SAME = {
         "SELECT a, c FROM r JOIN s ON r_id = a",
     ),
     "and_with_columns": ("SELECT y FROM (r CROSS JOIN u) j(p, q, x, y, z, w)", "SELECT u.x AS y FROM r CROSS JOIN u"),
+    "distinct": ("FROM r |> SELECT DISTINCT a", "SELECT DISTINCT a FROM r"),
+    "where_after_limit": (
+        "FROM r |> ORDER BY id |> LIMIT 3 |> WHERE a = 1",
+        "SELECT * FROM (SELECT * FROM r ORDER BY id LIMIT 3) WHERE a = 1",
+    ),
+    "aggregate_after_limit": (
+        "FROM r |> LIMIT 3 |> AGGREGATE COUNT(*) AS n",
+        "SELECT COUNT(*) AS n FROM (SELECT * FROM r LIMIT 3)",
+    ),
+    "join_after_limit": (
+        "FROM r |> ORDER BY id |> LIMIT 2 |> JOIN s ON s.r_id = r.id |> SELECT r.a, s.c",
+        "SELECT q.a, s.c FROM (SELECT * FROM r ORDER BY id LIMIT 2) q JOIN s ON s.r_id = q.id",
+    ),
+    "limits_and_offsets": (
+        "FROM r |> ORDER BY id |> OFFSET 1 |> LIMIT 5 |> OFFSET 1 |> LIMIT 2",
+        "SELECT * FROM r ORDER BY id LIMIT 2 OFFSET 2",
+    ),
+    "order_after_limit": (
+        "FROM r |> ORDER BY id |> LIMIT 3 |> ORDER BY id DESC |> LIMIT 1",
+        "SELECT * FROM (SELECT * FROM r ORDER BY id LIMIT 3) ORDER BY id DESC LIMIT 1",
+    ),
+    "right_join_after_where": (
+        "FROM r |> WHERE a = 1 |> RIGHT JOIN s ON s.r_id = r.id |> SELECT a, c",
+        "SELECT q.a, c FROM (SELECT * FROM r WHERE a = 1) q RIGHT JOIN s ON s.r_id = q.id",
+    ),
+    "columns_of_the_left_only": (
+        "FROM r |> WHERE id > 1 |> JOIN s ON s.r_id = r.id |> SELECT s.id",
+        "SELECT s.id FROM r JOIN s ON s.r_id = r.id WHERE r.id > 1",
+    ),
+    "of_a_select": ("SELECT a + 1 AS a FROM r |> SELECT a * 2 AS d", "SELECT (a + 1) * 2 AS d FROM r"),
+    "of_groups": (
+        "SELECT a, COUNT(*) AS n FROM r GROUP BY a |> WHERE n > 1 |> AGGREGATE MAX(n) AS m",
+        "SELECT MAX(n) AS m FROM (SELECT COUNT(*) AS n FROM r GROUP BY a HAVING COUNT(*) > 1)",
+    ),
+    "aggregate_by_a_named_key": (
+        "FROM r |> AGGREGATE COUNT(*) AS n GROUP BY a + 1 AS a, b",
+        "SELECT a + 1 AS a, b, COUNT(*) AS n FROM r GROUP BY r.a + 1, b",
+    ),
+    "groups_alone": ("FROM r |> AGGREGATE GROUP BY a", "SELECT DISTINCT a FROM r"),
+    "extended": ("FROM r |> EXTEND a + 1 AS x, x + 1 AS y |> SELECT r.b, y", "SELECT b, a + 2 AS y FROM r"),
+    "lateral": (
+        "FROM r |> JOIN LATERAL (SELECT a + b AS t) |> SELECT t",
+        "SELECT a + b AS t FROM r",
+    ),
     "values": ("VALUES (1, 2), (3, 4)", "SELECT * FROM VALUES (1, 2), (3, 4)"),
 }
 

@@ -84,10 +84,14 @@ SAID_OTHERWISE = {
         "SUM(b) FILTER (WHERE b > (SELECT MIN(c) FROM s)) AS t FROM r GROUP BY a"
     ),
     "stars_in_calls": "SELECT COALESCE(*) AS c, array(*) AS l, COALESCE(r.*, 1) AS d FROM r",
+    "casts_that_fail": "SELECT array(a) AS l, TRY_CAST('x' AS INT) AS n FROM r",
+    "casts_that_fail_in_groups": "SELECT a, COUNT(TRY_CAST('x' AS INT)) AS n FROM r GROUP BY a",
+    "whole_names": "SELECT rollview.default.r.a, default.r.b AS c, default.r.* EXCEPT (a) FROM r",
+    "pipes_after_a_limit": "FROM r |> ORDER BY id |> LIMIT 3 |> WHERE a > 0 |> SELECT DISTINCT a",
     "by_all": "SELECT a, b FROM r ORDER BY ALL LIMIT 3 OFFSET 1",
     "pipes_without_parentheses": "FROM r |> UNION ALL TABLE s |> EXCEPT SELECT id, 1, b FROM r",
     "intervals_of_several_units": (
-        "SELECT id, t - INTERVAL 1 DAY 4 HOURS AS u, "
+        "SELECT id, t - INTERVAL 1 DAY 4 HOURS AS u, t - INTERVAL '1 02:03' DAY TO MINUTE AS w, "
         "COUNT(*) OVER (ORDER BY t RANGE BETWEEN INTERVAL 1 DAY 4 HOURS PRECEDING AND CURRENT ROW) AS n "
         "FROM (SELECT id, timestamp_seconds(a * 90000) AS t FROM r)"
     ),

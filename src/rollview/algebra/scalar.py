@@ -45,7 +45,7 @@ class Scalar:
     def is_constant(self) -> bool:
         """A literal, perhaps negated or cast: the same value in every row, and not NULL."""
         bare = self.tree
-        while isinstance(bare, exp.Paren | exp.Cast | exp.Neg):
+        while isinstance(bare, exp.Paren | exp.Cast | exp.Neg) and not bare.args.get("safe"):
             bare = bare.this
         return isinstance(bare, exp.Literal)
 

@@ -234,7 +234,7 @@ def refuse_undetermined(grouping: Grouping, tree: exp.Expr, call: Call) -> None:
     if call.name in TEXTS:
         ordered = [grouping.scalars.lower(o.this, grouping.scope) for o in call.order]
         value = grouping.scalars.lower(call.arguments[0], grouping.scope)
-        same = any(str(bare_cast(o)) == str(bare_cast(value)) for o in ordered)
+        same = any(str(o) in (str(value), str(bare_cast(value))) for o in ordered)
         if not ordered or not (same or fixed(grouping, value, ordered)):
             raise undetermined(
                 f"the order in which {call.name}() joins its texts is not determined",
@@ -258,9 +258,9 @@ def refuse_undetermined(grouping: Grouping, tree: exp.Expr, call: Call) -> None:
             )
 
 
-def bare_cast(scalar: Scalar) -> Scalar:
-    """Without a cast: equal values have equal texts."""
-    tree = scalar.tree.unnest()
+def bare_cast(text: Scalar) -> Scalar:
+    """What is cast to a text: equal values have equal ones, but not the other way round."""
+    tree = text.tree.unnest()
     return Scalar(tree.this.unnest()) if isinstance(tree, exp.Cast) else Scalar(tree)
 
 

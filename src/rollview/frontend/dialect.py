@@ -14,6 +14,7 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.generators.spark import SparkGenerator
 from sqlglot.parsers.spark import SparkParser
 
+from rollview.frontend.pipes import PipeParser
 from rollview.frontend.refuse import words
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class SparkSQL(Spark):
         # a doubled quote inside a string is a quote, not the end of one string and the start of another
         STRING_ESCAPES: ClassVar = ["\\", "'", '"']
 
-    class Parser(SparkParser):
+    class Parser(PipeParser):
         # read as names, which know where they stand in the text: see time_filters.py
         NO_PAREN_FUNCTIONS: ClassVar = {
             n: f
@@ -114,44 +115,6 @@ class SparkSQL(Spark):
         def _parse_pivot_aggregation(self) -> exp.Expr | None:
             """Any expression of aggregates, not only a call."""
             return self._parse_expression()
-
-        def _build_pipe_cte(
-            self, query: exp.Query, expressions: list[exp.Expr], alias_cte: exp.TableAlias | None = None
-        ) -> exp.Select:
-            """|> AS t is read as a table of that name."""
-            made = super()._build_pipe_cte(query, expressions, alias_cte)
-            if alias_cte is not None:
-                made.args["from_"].set("this", exp.Table(this=alias_cte.this.copy()))
-            return made
-
-        def _parse_pipe_syntax_set_operator(self, query: exp.Query) -> exp.Query | None:
-            """The other side needs no parentheses."""
-            made = self.parse_set_operation(this=query)
-            return made if made is None else self._build_pipe_cte(query=made, expressions=[exp.Star()])
-
-        def _parse_pipe_drop(self, query: exp.Select) -> exp.Select:
-            """|> DROP a, b leaves out columns."""
-            self._match_text_seq("DROP")
-            star = exp.Star(except_=self._parse_csv(self._parse_column))
-            query.select(star, append=False, copy=False)
-            return self._build_pipe_cte(query=query, expressions=[exp.Star()])
-
-        def _parse_pipe_set(self, query: exp.Select) -> exp.Select:
-            """|> SET a = x, b = y replaces columns, one after the other."""
-            self._match_text_seq("SET")
-            for item in self._parse_csv(self._parse_assignment):
-                if not isinstance(item, exp.EQ):
-                    self.raise_error("Expected column = expression")
-                star = exp.Star(replace=[exp.alias_(item.expression, item.this.name, quoted=True)])
-                query.select(star, append=False, copy=False)
-                query = self._build_pipe_cte(query=query, expressions=[exp.Star()])
-            return query
-
-        PIPE_SYNTAX_TRANSFORM_PARSERS: ClassVar = {
-            **SparkParser.PIPE_SYNTAX_TRANSFORM_PARSERS,
-            "DROP": _parse_pipe_drop,
-            "SET": _parse_pipe_set,
-        }
 
     class Generator(SparkGenerator):
         # what other dialects have in a SELECT and Spark lacks is never here, and the search for it takes long

@@ -260,7 +260,7 @@ def lower_grouping(
         steps += found
     having, condition = node.args.get("having"), None
     if having is not None:
-        condition = below.put(aliases_replaced(having.this, dict(items), scope))
+        condition = below.put(aliases_replaced(having.this, dict(items), scope, grouped))
         for call in condition.walk(prune=lambda n: isinstance(n, exp.Query) or aggregate_call(n) is not None):
             if aggregate_call(call) is not None:
                 grouped.above(call)  # it is a measure before the groups are made
@@ -325,15 +325,28 @@ def group_expression(tree: exp.Expr, items: list[tuple[str, exp.Expr]], scope: S
     return tree
 
 
-def aliases_replaced(tree: exp.Expr, aliases: Mapping[str, exp.Expr], scope: Scope) -> exp.Expr:
-    """The expression with SELECT aliases replaced by what they stand for; a real column of that name wins."""
+def aliases_replaced(
+    tree: exp.Expr, aliases: Mapping[str, exp.Expr], scope: Scope, grouped: Grouping | None = None
+) -> exp.Expr:
+    """The expression with SELECT aliases replaced by what they stand for; a real column of that name wins. Over groups
+    only if it has a meaning there: as a key, or inside an aggregate."""
     known = {name.lower(): body for name, body in aliases.items()}
 
+    def wins(part: exp.Column) -> bool:
+        found = bool(scope.lookup(part.name, scope.items))
+        return found and (grouped is None or is_inside_aggregate(part) or grouped.as_key(part) is not None)
+
     def replace(part: exp.Expr) -> exp.Expr:
-        named = isinstance(part, exp.Column) and len(part.parts) == 1 and part.name.lower() in known
-        if named and not scope.lookup(part.name, scope.items) and not part.find_ancestor(exp.Query):
-            return operand(known[part.name.lower()])
-        return part
+        if not isinstance(part, exp.Column) or len(part.parts) > 1 or part.name.lower() not in known:
+            return part
+        return part if part.find_ancestor(exp.Query) or wins(part) else operand(known[part.name.lower()])
 
     found = tree.transform(replace)
     return found if isinstance(found, exp.Subquery) else found.unnest()
+
+
+def is_inside_aggregate(node: exp.Expr) -> bool:
+    above = node.parent
+    while above is not None and not is_aggregate(above):
+        above = above.parent
+    return above is not None

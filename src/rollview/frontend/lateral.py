@@ -37,7 +37,7 @@ NAMING = (exp.Table, exp.Subquery, exp.Lateral, exp.Values)
 def lateral(lowering: Lowering, scope: Scope, join: exp.Join, ctes: Ctes) -> None:
     if kind_of(join) not in (INNER, LEFT):
         raise not_yet(f"{kind_of(join)} JOIN LATERAL", "RV-LATERAL", join, "use LEFT JOIN LATERAL")
-    query = stars_around(join.this.this.this, scope)
+    query = stars_around(bare(join.this.this), scope)
     subqueries = Subqueries(lowering, lambda part: lowering.scalars.lower(part, scope), ctes, scope)
     try:
         if isinstance(query, exp.Select) and is_one_group(query):
@@ -51,6 +51,13 @@ def lateral(lowering: Lowering, scope: Scope, join: exp.Join, ctes: Ctes) -> Non
             raise
     lowered, tests = subqueries.dependent(query)
     joined(lowering, scope, join, lowered.relation, lowered.columns, tests)
+
+
+def bare(query: exp.Expr) -> exp.Expr:
+    """The query without parentheses that mean nothing."""
+    while isinstance(query, exp.Subquery) and not any(v for part, v in query.args.items() if part != "this"):
+        query = query.this
+    return query
 
 
 def of_query(join: exp.Join) -> exp.Join:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import pairwise
 
 import sqlglot
@@ -77,8 +77,8 @@ def rebound(text: str, state: Callable[[str], exp.Table | exp.Subquery | None]) 
     """The text with the name of each relation of ours replaced by a state of it; the rest is left as it was written,
     so that nothing but Spark reads it."""
     changes: list[tuple[int, int, exp.Expr]] = []
-    queried = tables_queried(text)
-    for node in references(parse_query(text)):
+    queried, tree = tables_queried(text), parse_query(text)
+    for node in references(tree):
         bound = state(node.name.lower()) if is_ours(node) else None
         if bound is not None:
             alias = None if node.alias else exp.TableAlias(this=exp.to_identifier(node.name, quoted=True))
@@ -86,7 +86,15 @@ def rebound(text: str, state: Callable[[str], exp.Table | exp.Subquery | None]) 
             first = place(node.parts[0])[0]
             whole = exp.select(exp.Star()).from_(bound) if first in queried else bound
             changes.append((queried.get(first, first), place(node.parts[-1])[1], whole))
-    return spliced(text, changes)
+    return spliced(text, [*changes, *spelled_out(tree)])
+
+
+def spelled_out(tree: exp.Query) -> Iterator[tuple[int, int, exp.Expr]]:
+    """Where columns stand behind the whole name of their table, and its last part, which is all that a state has."""
+    for node in tree.find_all(exp.Column):
+        table = node.args.get("table")
+        if len(node.parts) > 2 and table is not None and tuple(p.name.lower() for p in node.parts[:-2]) in OURS:
+            yield place(node.parts[0])[0], place(table)[1], exp.to_identifier(table.name, quoted=True)
 
 
 def tables_queried(text: str) -> dict[int, int]:

@@ -104,7 +104,7 @@ class Scalars:
             raise bad("a view cannot have parameters", "RV-PARAMETER", node, "write the value into the SQL")
         if isinstance(node, exp.QueryTransform):
             raise never("nothing says that a script is deterministic", "RV-UDF", node, "use built-in functions")
-        if isinstance(node, exp.DataType):
+        if isinstance(node, exp.DataType) and not isinstance(node, exp.IntervalSpan):
             check_type(node)
         if isinstance(node, exp.Func):
             self.check_function(node)
