@@ -12,6 +12,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from rollview.errors import BadInput
+from rollview.frontend.dialect import SparkSQL
 from rollview.frontend.references import is_ours
 
 NAME = r"(?P<name>`(?:[^`]|``)+`|[\w.]+)"
@@ -111,7 +112,7 @@ def parse_statement(text: str) -> Statement | None:
 def altered(text: str) -> AlterTable | None:
     """None: it is about something else than columns, or not understood."""
     try:
-        tree = sqlglot.parse_one(text, read="spark")
+        tree = sqlglot.parse_one(text, read=SparkSQL)
     except SqlglotError:
         return None
     if not isinstance(tree, exp.Alter) or not is_ours(tree.this):
@@ -140,7 +141,7 @@ def altered(text: str) -> AlterTable | None:
 def refuse_write(text: str, names: Collection[str]) -> None:
     """Plain SQL must not change what rollview keeps: no change log would know of it."""
     try:
-        trees = sqlglot.parse(text, read="spark")
+        trees = sqlglot.parse(text, read=SparkSQL)
     except SqlglotError:
         return
     for tree in trees:

@@ -68,6 +68,10 @@ SAME = {
         "SELECT a + 1 AS a, COUNT(*) AS n FROM r GROUP BY r.a HAVING a = 1",
         "SELECT a + 1 AS a, COUNT(*) AS n FROM r GROUP BY r.a HAVING r.a = 1",
     ),
+    "a_full_join_behind_a_comma": (
+        "SELECT r.a, s.c, u.y FROM r, s FULL JOIN u ON s.c = u.x",
+        "SELECT q.a, q.c, u.y FROM (SELECT r.a, s.c FROM r CROSS JOIN s) q FULL JOIN u ON q.c = u.x",
+    ),
     "a_star_in_coalesce": ("SELECT COALESCE(*) AS c FROM r", "SELECT COALESCE(id, a, b) FROM r"),
     "order_by_all": (
         "SELECT a, b FROM r ORDER BY ALL DESC LIMIT 3",

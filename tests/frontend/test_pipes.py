@@ -45,6 +45,15 @@ SAME = {
         "FROM r |> ORDER BY id |> OFFSET 1 |> LIMIT 5 |> OFFSET 1 |> LIMIT 2",
         "SELECT * FROM r ORDER BY id LIMIT 2 OFFSET 2",
     ),
+    "select_before_limit": (
+        "FROM r |> ORDER BY a DESC, id |> SELECT id, b |> LIMIT 2",
+        "SELECT id, b FROM r ORDER BY a DESC, id LIMIT 2",
+    ),
+    "extend_before_limit": (
+        "SELECT id, a FROM r |> WHERE a > 0 |> ORDER BY id DESC |> EXTEND a + 1 AS x |> LIMIT 2",
+        "SELECT id, a, a + 1 AS x FROM r WHERE a > 0 ORDER BY id DESC LIMIT 2",
+    ),
+    "limit_of_a_select_in_order": ("SELECT id FROM r ORDER BY id |> LIMIT 2", "SELECT id FROM r ORDER BY id LIMIT 2"),
     "order_after_limit": (
         "FROM r |> ORDER BY id |> LIMIT 3 |> ORDER BY id DESC |> LIMIT 1",
         "SELECT * FROM (SELECT * FROM r ORDER BY id LIMIT 3) ORDER BY id DESC LIMIT 1",
@@ -86,9 +95,20 @@ def test_means_the_same(said: str, plainly: str) -> None:
     assert [c.name for c in one.view.output] == [c.name for c in other.view.output]
 
 
-def test_a_pipe_that_sets_nothing() -> None:
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "FROM r |> SET a > 1",
+        "FROM r |> GUESS a",
+        "FROM r |> AGGREGATE COUNT(*) AS n GROUP BY 1",
+        "FROM r |> ORDER BY a |> SELECT id AS a |> LIMIT 2",
+        "FROM r |> ORDER BY a |> SELECT DISTINCT a |> WHERE a > 1 |> LIMIT 2",
+    ],
+)
+def test_what_no_pipe_says(sql: str) -> None:
+    """Positions name columns of what stands before; and first rows need an order that is still there."""
     with pytest.raises(RollviewError, match="RV-SYNTAX"):
-        parse_query("FROM r |> SET a > 1")
+        parse_query(sql)
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,7 @@ SAID_OTHERWISE = {
     "casts_that_fail_in_groups": "SELECT a, COUNT(TRY_CAST('x' AS INT)) AS n FROM r GROUP BY a",
     "whole_names": "SELECT rollview.default.r.a, default.r.b AS c, default.r.* EXCEPT (a) FROM r",
     "pipes_after_a_limit": "FROM r |> ORDER BY id |> LIMIT 3 |> WHERE a > 0 |> SELECT DISTINCT a",
+    "a_full_join_behind_a_comma": "SELECT r.a, s.c, q.b FROM r, s FULL JOIN r q ON s.c = q.a AND q.b > 1",
     "by_all": "SELECT a, b FROM r ORDER BY ALL LIMIT 3 OFFSET 1",
     "pipes_without_parentheses": "FROM r |> UNION ALL TABLE s |> EXCEPT SELECT id, 1, b FROM r",
     "intervals_of_several_units": (

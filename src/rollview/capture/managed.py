@@ -22,6 +22,7 @@ from rollview.capture.net import net, row_codes
 from rollview.catalog import ControlStore, TableChange
 from rollview.catalog.stored import Stored
 from rollview.errors import BadInput, NotYetSupported
+from rollview.frontend.dialect import SparkSQL
 from rollview.lake.arrow import arrow_schema, to_arrow
 from rollview.lake.errors import conflict
 from rollview.lake.lake import Lake
@@ -328,7 +329,7 @@ def duplicate_key(stored: Stored, key: Mapping[str, Any]) -> BadInput:
 
 def expression(text: str) -> exp.Expr:
     try:
-        tree = sqlglot.parse_one(text, read="spark")
+        tree = sqlglot.parse_one(text, read=SparkSQL)
     except SqlglotError:
         raise BadInput(f"not an SQL expression: {text[:80]!r}", code="RV-SYNTAX") from None
     if isinstance(tree, exp.Query) and not isinstance(tree, exp.Subquery):

@@ -15,6 +15,8 @@ from sqlglot.parsers.spark import SparkParser
 ALWAYS = ("with_", "expressions", "from_", "joins", "laterals", "kind", "hint")
 KEEPS_LEFT = ("", "LEFT")
 """the sides of joins before and after which rows of the left may be selected alike"""
+UNORDERED = "unordered"
+"""in the meta of a SELECT whose rows were in an order that it does not say"""
 
 
 class PipeParser(SparkParser):
@@ -42,13 +44,16 @@ class PipeParser(SparkParser):
 
     def _piped_order(self, query: exp.Query) -> exp.Select:
         found = rows(query, "where")
+        found.meta.pop(UNORDERED, None)
         found.set("order", self._parse_order())
         return found
 
     def _piped_limit(self, query: exp.Query) -> exp.Select:
         """LIMIT n [OFFSET m], of the rows that an earlier LIMIT or OFFSET has left."""
         limit, offset = self._parse_limit(), self._parse_offset()
-        found = rows(query, "where", "order", "limit", "offset")
+        found = query if isinstance(query, exp.Select) else apart(query)
+        if UNORDERED in found.meta:
+            self.raise_error("What stands between ORDER BY and LIMIT loses the order")
         if offset is not None:
             found = skipping(found, offset)
         known = found.args.get("limit")
@@ -61,17 +66,19 @@ class PipeParser(SparkParser):
         return found
 
     def _piped_select(self, query: exp.Query) -> exp.Select:
-        asked, found = self._parse_select(consume_pipe=False), rows(query, "where")
+        asked = self._parse_select(consume_pipe=False)
         assert isinstance(asked, exp.Select)
+        found = ordered_rows(query, asked)
         for part in ("expressions", "distinct", "windows"):
             found.set(part, asked.args.get(part))
-        return apart(found)
+        return found if found.args.get("order") else apart(found)
 
     def _piped_extend(self, query: exp.Query) -> exp.Select:
         self._match_text_seq("EXTEND")
-        found = rows(query, "where")
-        found.set("expressions", [exp.Star(), *self._parse_expressions()])
-        return apart(found, named=True)
+        asked = exp.select(exp.Star(), *self._parse_expressions())
+        found = ordered_rows(query, asked)
+        found.set("expressions", asked.expressions)
+        return found if found.args.get("order") else apart(found, named=True)
 
     def _piped_set(self, query: exp.Query) -> exp.Select:
         """SET a = x, b = y replaces columns, one after the other."""
@@ -101,6 +108,7 @@ class PipeParser(SparkParser):
         if any(isinstance(k, exp.Literal) for k in keys):
             self.raise_error("A key is a column or an expression, not a position")
         found = rows(query, "where")
+        found.meta.pop(UNORDERED, None)
         found.set("expressions", [*keys, *measures])
         if keys:
             found.set("group", exp.Group(expressions=[k.unalias().copy() for k in keys]))
@@ -158,6 +166,14 @@ def rows(query: exp.Query, *more: str) -> exp.Select:
     return apart(query, named=bare)
 
 
+def ordered_rows(query: exp.Query, asked: exp.Select) -> exp.Select:
+    """The rows that another SELECT list shows, still in their order where its own names mean nothing else."""
+    order = query.args.get("order")
+    sorts = {c.name.lower() for c in order.find_all(exp.Column)} if order is not None else set()
+    taken = any(i.alias_or_name.lower() in sorts and not isinstance(i, exp.Column) for i in asked.expressions)
+    return rows(query, "where") if taken or asked.args.get("distinct") else rows(query, "where", "order")
+
+
 def apart(query: exp.Query, alias: exp.TableAlias | None = None, *, named: bool = False) -> exp.Select:
     """SELECT * of the query in parentheses; `named`: as its only table, if it has but one."""
     clause = query.args.get("with_")
@@ -171,6 +187,8 @@ def apart(query: exp.Query, alias: exp.TableAlias | None = None, *, named: bool 
         table.set("alias", alias)
     found = exp.select(exp.Star()).from_(table, copy=False)
     found.set("with_", clause)
+    if UNORDERED in query.meta or query.args.get("order"):
+        found.meta[UNORDERED] = True
     return found
 
 
