@@ -102,6 +102,7 @@ def test_means_the_same(said: str, plainly: str) -> None:
         "FROM r |> GUESS a",
         "FROM r |> AGGREGATE COUNT(*) AS n GROUP BY 1",
         "FROM r |> ORDER BY a |> SELECT id AS a |> LIMIT 2",
+        "(SELECT id FROM r ORDER BY a) |> LIMIT 2",
         "FROM r |> ORDER BY a |> SELECT DISTINCT a |> WHERE a > 1 |> LIMIT 2",
     ],
 )

@@ -179,15 +179,17 @@ def apart(query: exp.Query, alias: exp.TableAlias | None = None, *, named: bool 
     clause = query.args.get("with_")
     if clause is not None:
         clause.pop()
-    if named and not query.args.get("joins") and not query.args.get("laterals"):
-        only = query.args["from_"].this.alias_or_name
+    source = query.args.get("from_")
+    if named and source is not None and not query.args.get("joins") and not query.args.get("laterals"):
+        only = source.this.alias_or_name
         alias = exp.TableAlias(this=exp.to_identifier(only, quoted=True)) if only else None
     table = query if isinstance(query, exp.Subquery) and not query.alias else exp.Subquery(this=query)
     if alias is not None:
         table.set("alias", alias)
     found = exp.select(exp.Star()).from_(table, copy=False)
     found.set("with_", clause)
-    if UNORDERED in query.meta or query.args.get("order"):
+    inside = query.unnest() if isinstance(query, exp.Subquery) else query
+    if UNORDERED in inside.meta or inside.args.get("order"):
         found.meta[UNORDERED] = True
     return found
 
