@@ -72,6 +72,11 @@ class Subject:
             result[tuple(row[p] for p in places)] += n
         return plain(result)
 
+    def same_as(self, other: Subject, states: Sequence[Rows]) -> bool:
+        """Do both queries mean the same in each of the states?"""
+        steps = (Step(self.tables, state, state) for state in states)
+        return all(self.meant(step) == other.meant(step) for step in steps)
+
     def maintenance(self, step: Step, *, foreign_keys: bool, shapes: Shapes | None = None) -> Maintenance:
         """Without foreign keys it is the naive plan altogether: what is affected is re-derived."""
         changed = step.shapes if shapes is None else shapes
